@@ -1,0 +1,156 @@
+package batch
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Keys is a column of encoded tuples: row i is Bytes[Offsets[i]:Offsets[i+1]].
+type Keys struct {
+	Offsets []uint32
+	Bytes   []byte
+}
+
+// Len is the number of tuples.
+func (k *Keys) Len() int { return max(0, len(k.Offsets)-1) }
+
+// At returns tuple i. It belongs to k.
+func (k *Keys) At(i int) []byte { return k.Bytes[k.Offsets[i]:k.Offsets[i+1]] }
+
+// EncodeKeys encodes rows of the given columns as tuples whose bytes compare as the tuples do: column by column, null
+// lowest at every depth, NaN highest, -0.0 equal to 0.0, strings by their UTF-8 bytes (D-36). Equal tuples, and only
+// those, have equal bytes: a null differs from an empty string, and ('ab','c') from ('a','bc'). dst's memory
+// is used again. The columns must be Orderable and of one length.
+func EncodeKeys(dst *Keys, cols ...*Column) {
+	n := 0
+	if len(cols) > 0 {
+		n = cols[0].Len
+	}
+	dst.Offsets = append(dst.Offsets[:0], 0)
+	b := dst.Bytes[:0]
+	for i := range n {
+		for _, c := range cols {
+			b = appendOrdered(b, c, i)
+		}
+		dst.Offsets = append(dst.Offsets, uint32(len(b)))
+	}
+	dst.Bytes = b
+}
+
+// Markers in front of every value. Inside an array 0 ends the array, so that a prefix sorts first.
+const (
+	orderedEnd   = 0
+	orderedNull  = 1
+	orderedValue = 2
+)
+
+func appendOrdered(b []byte, c *Column, i int) []byte {
+	if c.IsNull(i) {
+		return append(b, orderedNull)
+	}
+	b = append(b, orderedValue)
+	switch c.Type.Kind {
+	case Boolean:
+		return append(b, Values[uint8](c)[i])
+	case TinyInt:
+		return append(b, uint8(Values[int8](c)[i])^0x80)
+	case SmallInt:
+		return binary.BigEndian.AppendUint16(b, uint16(Values[int16](c)[i])^1<<15)
+	case Int, Date:
+		return binary.BigEndian.AppendUint32(b, uint32(Values[int32](c)[i])^1<<31)
+	case BigInt, Timestamp, TimestampNTZ:
+		return binary.BigEndian.AppendUint64(b, uint64(Values[int64](c)[i])^1<<63)
+	case Float:
+		return binary.BigEndian.AppendUint32(b, orderedFloat32(Values[float32](c)[i]))
+	case Double:
+		return binary.BigEndian.AppendUint64(b, orderedFloat64(Values[float64](c)[i]))
+	case Decimal:
+		if c.Type.Precision <= 18 {
+			return binary.BigEndian.AppendUint64(b, uint64(Values[int64](c)[i])^1<<63)
+		}
+		v := Values[Int128](c)[i]
+		b = binary.BigEndian.AppendUint64(b, uint64(v.Hi)^1<<63)
+		return binary.BigEndian.AppendUint64(b, v.Lo)
+	case String, Binary:
+		return appendOrderedText(b, c.Text(i))
+	case Struct:
+		for f := range c.Children {
+			b = appendOrdered(b, &c.Children[f], i)
+		}
+		return b
+	case Array:
+		for j := c.Offsets[i]; j < c.Offsets[i+1]; j++ {
+			b = appendOrdered(b, &c.Children[0], int(j))
+		}
+		return append(b, orderedEnd)
+	}
+	panic("batch: no order for type " + c.Type.String())
+}
+
+// appendOrderedText writes text so that no text is a prefix of another: a zero byte becomes 0 255, the end is 0 1.
+func appendOrderedText(b, text []byte) []byte {
+	for {
+		i := 0
+		for i < len(text) && text[i] != 0 {
+			i++
+		}
+		b = append(b, text[:i]...)
+		if i == len(text) {
+			return append(b, 0, 1)
+		}
+		b = append(b, 0, 255)
+		text = text[i+1:]
+	}
+}
+
+// orderedFloat64 maps floats to integers of the same order; all NaNs are one value above +Inf, the zeros are one value.
+func orderedFloat64(f float64) uint64 {
+	if f != f {
+		return math.MaxUint64
+	}
+	if f == 0 {
+		f = 0 // drops the sign of -0.0
+	}
+	u := math.Float64bits(f)
+	if u>>63 != 0 {
+		return ^u
+	}
+	return u | 1<<63
+}
+
+func orderedFloat32(f float32) uint32 {
+	if f != f {
+		return math.MaxUint32
+	}
+	if f == 0 {
+		f = 0 // drops the sign of -0.0
+	}
+	u := math.Float32bits(f)
+	if u>>31 != 0 {
+		return ^u
+	}
+	return u | 1<<31
+}
+
+// NullOrNaN reports for each row whether the value, or any part of it, is null or NaN: such a value cannot be a sequence
+// (D-2). A tuple is checked column by column.
+func NullOrNaN(c *Column, i int) bool {
+	if c.IsNull(i) {
+		return true
+	}
+	switch c.Type.Kind {
+	case Float:
+		f := Values[float32](c)[i]
+		return f != f
+	case Double:
+		f := Values[float64](c)[i]
+		return f != f
+	case Struct:
+		for f := range c.Children {
+			if NullOrNaN(&c.Children[f], i) {
+				return true
+			}
+		}
+	}
+	return false
+}

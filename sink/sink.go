@@ -1,0 +1,50 @@
+// Package sink is the contract of outputs. Implementations live in the packages below it and pass the conformance suite
+// of sinktest; the list of kinds is in cmd/processor/connectors.go.
+package sink
+
+import (
+	"context"
+
+	"sluice/batch"
+)
+
+// Sink receives the numbered batches of one flow, in order. The same ID always brings the same rows, so a sink may drop
+// an ID it has accepted before. A Sink is used by one goroutine.
+type Sink interface {
+	// Open is called once before the first Write, with the ID of the last batch the store knows as accepted (ok is false
+	// when there is none in this generation). A sink that keeps the identity of its batches (Kafka, Postgres) compares it
+	// with its own and refuses another store or an old backup (D-18).
+	Open(ctx context.Context, last batch.ID, ok bool) error
+
+	// Write delivers a batch and returns when it is durable outside. On an error with Retry Backoff the same batch comes
+	// again under the same ID; with any other code the flow fails and the batch stays planned. Write must stop when ctx
+	// ends. rows belong to the caller.
+	Write(ctx context.Context, id batch.ID, rows Rows) error
+
+	// Close frees what the sink holds. Accepted batches are not touched.
+	Close() error
+}
+
+// Rows is a batch as a sink gets it. When the flow reads a change feed, Change is one entry per row; else it is nil and
+// every row is an insert. Columns has the projection of the flow's query. Keys and Sequence are the key tuple and the
+// sequence of a REPLACE USING table whose feed is read, selected or not (D-43), else empty.
+type Rows struct {
+	Columns  batch.Columns
+	Change   []Change
+	Keys     batch.Keys
+	Sequence batch.Keys
+}
+
+// Change is what a row of a change feed means.
+type Change uint8
+
+const (
+	InsertRow Change = iota
+	DeleteRow
+	UpdatePreimage
+	UpdatePostimage
+)
+
+func (c Change) String() string {
+	return [...]string{"insert", "delete", "update_preimage", "update_postimage"}[c]
+}
