@@ -1,0 +1,307 @@
+package eventlog
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/batch"
+	"sluice/fault"
+)
+
+// Level is how much an event matters. METRICS is for high volume.
+type Level string
+
+const (
+	Info    Level = "INFO"
+	Warn    Level = "WARN"
+	Error   Level = "ERROR"
+	Metrics Level = "METRICS"
+)
+
+// Event is something that happened.
+type Event interface {
+	Type() string // Lakeflow's event_type
+	Level() Level
+	Origin() Origin
+	String() string // one line
+}
+
+// Origin says what an event is about; empty parts do not apply.
+type Origin struct {
+	Flow    string  `json:"flow_name,omitempty"`
+	Dataset string  `json:"dataset_name,omitempty"`
+	Sink    string  `json:"sink_name,omitempty"`
+	BatchID *uint64 `json:"batch_id,omitempty"`
+}
+
+// Listener receives events. It must not block and must not emit.
+type Listener func(Event)
+
+// Tee returns a listener that calls each of ls in order.
+func Tee(ls ...Listener) Listener {
+	return func(e Event) {
+		for _, l := range ls {
+			l(e)
+		}
+	}
+}
+
+// Status is the state of a flow (EL-03, D-51).
+type Status string
+
+const (
+	Queued    Status = "QUEUED"
+	Starting  Status = "STARTING"
+	Running   Status = "RUNNING"
+	Completed Status = "COMPLETED"
+	Failed    Status = "FAILED"
+	Skipped   Status = "SKIPPED"
+	Stopped   Status = "STOPPED"
+	Idle      Status = "IDLE" // a once flow that drained in an earlier run
+	Excluded  Status = "EXCLUDED"
+)
+
+// Final reports whether a flow in this status does nothing more in this run, unless it is tried again.
+func (s Status) Final() bool {
+	switch s {
+	case Completed, Failed, Skipped, Stopped, Idle, Excluded:
+		return true
+	}
+	return false
+}
+
+// FlowProgress is a change of a flow's status, or of the reason for it.
+type FlowProgress struct {
+	Flow   string
+	Target string
+	Status Status
+	Reason string // why, in a few words: "waiting for data", "after ticks_backfill"
+	Err    *fault.Error
+	Retry  time.Duration // Failed: it is tried again after this; 0 when it is not
+}
+
+func (e *FlowProgress) Type() string { return "flow_progress" }
+func (e *FlowProgress) Level() Level {
+	switch {
+	case e.Status == Failed && e.Retry == 0:
+		return Error
+	case e.Status == Failed, e.Status == Skipped:
+		return Warn
+	}
+	return Info
+}
+func (e *FlowProgress) Origin() Origin { return Origin{Flow: e.Flow, Dataset: e.Target} }
+func (e *FlowProgress) String() string {
+	s := fmt.Sprintf("flow %s is %s", e.Flow, e.Status)
+	if e.Reason != "" {
+		s += ": " + e.Reason
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	if e.Retry > 0 {
+		s += fmt.Sprintf("; tried again in %v", e.Retry)
+	}
+	return s
+}
+
+// Expectation is the outcome of one expectation for a batch (EX-12). Failed includes Errors.
+type Expectation struct {
+	Name    string `json:"name"`
+	Dataset string `json:"dataset"`
+	Passed  int64  `json:"passed_records"`
+	Failed  int64  `json:"failed_records"`
+	Errors  int64  `json:"error_records,omitempty"` // the constraint raised an error (D-4)
+}
+
+// Outcome counts what a batch's records became. All are rows of the flow's query but Read, Bad and Null.
+type Outcome struct {
+	Read        int64 `json:"num_input_records"`    // records read, bad and null ones included
+	Null        int64 `json:"num_null_records"`     // Kafka null values that were ignored (D-5)
+	Bad         int64 `json:"num_bad_records"`      // records that could not be read or evaluated
+	Dropped     int64 `json:"dropped_records"`      // rows dropped by expectations
+	Written     int64 `json:"num_output_rows"`      // rows stored or delivered
+	Superseded  int64 `json:"num_superseded_rows"`  // a higher sequence of the key stood in the same batch
+	Late        int64 `json:"num_late_rows"`        // below the key's sequence (RU-02)
+	Tied        int64 `json:"num_tied_rows"`        // appended at an equal sequence (RU-03); part of Written
+	Replaced    int64 `json:"num_replaced_rows"`    // old rows removed
+	Redelivered int64 `json:"num_redelivered_rows"` // already stored from the same position (D-1)
+	Changes     int64 `json:"num_change_rows"`      // rows added to the change feed
+}
+
+// Add adds o to c.
+func (c *Outcome) Add(o Outcome) {
+	c.Read += o.Read
+	c.Null += o.Null
+	c.Bad += o.Bad
+	c.Dropped += o.Dropped
+	c.Written += o.Written
+	c.Superseded += o.Superseded
+	c.Late += o.Late
+	c.Tied += o.Tied
+	c.Replaced += o.Replaced
+	c.Redelivered += o.Redelivered
+	c.Changes += o.Changes
+}
+
+// Stages is how long the parts of a batch took.
+type Stages struct {
+	Read, Eval, Rule, Plan, Write, Commit time.Duration
+}
+
+// Total is the sum of all stages but Read, which overlaps with the batch before.
+func (s Stages) Total() time.Duration { return s.Eval + s.Rule + s.Plan + s.Write + s.Commit }
+
+// BatchDone is one committed micro-batch of a flow.
+type BatchDone struct {
+	Flow         string
+	Target       string
+	Sink         bool
+	ID           batch.ID
+	Range        batch.Range
+	Outcome      Outcome
+	Expectations []Expectation
+	Stages       Stages
+	Time         time.Time
+	Done, Total  int64 // progress of a bounded read, in records (files: bytes); Total 0 when there is no end
+}
+
+func (e *BatchDone) Type() string { return "flow_progress" }
+func (e *BatchDone) Level() Level { return Metrics }
+func (e *BatchDone) Origin() Origin {
+	o := Origin{Flow: e.Flow, BatchID: &e.ID.Number}
+	if e.Sink {
+		o.Sink = e.Target
+	} else {
+		o.Dataset = e.Target
+	}
+	return o
+}
+func (e *BatchDone) String() string {
+	return fmt.Sprintf("flow %s committed batch %d: %d records in, %d rows out, %d dropped, %d late, %v",
+		e.Flow, e.ID.Number, e.Outcome.Read, e.Outcome.Written, e.Outcome.Dropped, e.Outcome.Late, e.Stages.Total().Round(time.Microsecond))
+}
+
+// RecordRefused is a sample of a record that could not be read or evaluated and did not stop the flow (D-15).
+type RecordRefused struct {
+	Flow  string
+	Split string
+	At    batch.Offset
+	Err   *fault.Error
+	More  int64 // further ones of the same batch
+}
+
+func (e *RecordRefused) Type() string   { return "flow_progress" }
+func (e *RecordRefused) Level() Level   { return Warn }
+func (e *RecordRefused) Origin() Origin { return Origin{Flow: e.Flow} }
+func (e *RecordRefused) String() string {
+	s := fmt.Sprintf("flow %s left out the record at %s %s: %v", e.Flow, e.Split, e.At, e.Err)
+	if e.More > 0 {
+		s += fmt.Sprintf(" (and %d more of this batch)", e.More)
+	}
+	return s
+}
+
+// FlowWarning is something a user should know about a flow that goes on: an edited query (D-62), a tie (D-10), a gap.
+type FlowWarning struct {
+	Flow string
+	Err  *fault.Error
+}
+
+func (e *FlowWarning) Type() string   { return "flow_progress" }
+func (e *FlowWarning) Level() Level   { return Warn }
+func (e *FlowWarning) Origin() Origin { return Origin{Flow: e.Flow} }
+func (e *FlowWarning) String() string { return fmt.Sprintf("flow %s: %v", e.Flow, e.Err) }
+
+// UpdateProgress is the state of a run of the pipeline (EL-06).
+type UpdateProgress struct {
+	State string // CREATED, INITIALIZING, RESETTING, SETTING_UP_TABLES, RUNNING, STOPPING, COMPLETED, FAILED, CANCELED
+	Cause string
+	Err   *fault.Error
+}
+
+func (e *UpdateProgress) Type() string { return "update_progress" }
+func (e *UpdateProgress) Level() Level {
+	if e.State == "FAILED" {
+		return Error
+	}
+	return Info
+}
+func (e *UpdateProgress) Origin() Origin { return Origin{} }
+func (e *UpdateProgress) String() string {
+	s := "update is " + e.State
+	if e.Cause != "" {
+		s += ": " + e.Cause
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// UserAction is an order somebody gave: a full refresh, a checkpoint reset.
+type UserAction struct {
+	Action string
+	Names  []string
+}
+
+func (e *UserAction) Type() string   { return "user_action" }
+func (e *UserAction) Level() Level   { return Info }
+func (e *UserAction) Origin() Origin { return Origin{} }
+func (e *UserAction) String() string {
+	return strings.TrimSpace("user action: " + e.Action + " " + strings.Join(e.Names, ", "))
+}
+
+// FlowDefinition describes a flow when a run starts (EL-07).
+type FlowDefinition struct {
+	Flow       string   `json:"flow_name"`
+	Target     string   `json:"output_dataset,omitempty"`
+	SinkTarget string   `json:"output_sink,omitempty"`
+	Inputs     []string `json:"input_datasets"`
+	Schema     string   `json:"schema"`
+	FlowType   string   `json:"flow_type"` // APPEND, REPLACE_USING
+	Once       bool     `json:"once"`
+	DependsOn  []string `json:"depends_on,omitempty"`
+	Query      string   `json:"explain_text"`
+	Comment    string   `json:"comment,omitempty"`
+}
+
+func (e *FlowDefinition) Type() string { return "flow_definition" }
+func (e *FlowDefinition) Level() Level { return Info }
+func (e *FlowDefinition) Origin() Origin {
+	return Origin{Flow: e.Flow, Dataset: e.Target, Sink: e.SinkTarget}
+}
+func (e *FlowDefinition) String() string {
+	return fmt.Sprintf("flow %s (%s) writes %s%s from %s", e.Flow, e.FlowType, e.Target, e.SinkTarget, strings.Join(e.Inputs, ", "))
+}
+
+// DatasetDefinition describes a table when a run starts (EL-08).
+type DatasetDefinition struct {
+	Dataset      string   `json:"dataset_name"`
+	DatasetType  string   `json:"dataset_type"`
+	NumFlows     int      `json:"num_flows"`
+	Schema       string   `json:"schema"`
+	Expectations []string `json:"expectations,omitempty"`
+}
+
+func (e *DatasetDefinition) Type() string   { return "dataset_definition" }
+func (e *DatasetDefinition) Level() Level   { return Info }
+func (e *DatasetDefinition) Origin() Origin { return Origin{Dataset: e.Dataset} }
+func (e *DatasetDefinition) String() string {
+	return fmt.Sprintf("%s %s (%s), %d flows", strings.ToLower(e.DatasetType), e.Dataset, e.Schema, e.NumFlows)
+}
+
+// SinkDefinition describes a sink when a run starts (FB-12). Options hold no secrets.
+type SinkDefinition struct {
+	Sink    string            `json:"sink_name"`
+	Format  string            `json:"format"`
+	Options map[string]string `json:"options"`
+}
+
+func (e *SinkDefinition) Type() string   { return "sink_definition" }
+func (e *SinkDefinition) Level() Level   { return Info }
+func (e *SinkDefinition) Origin() Origin { return Origin{Sink: e.Sink} }
+func (e *SinkDefinition) String() string {
+	return fmt.Sprintf("sink %s of format %s", e.Sink, e.Format)
+}
