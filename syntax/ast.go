@@ -417,6 +417,8 @@ type Literal struct {
 	Parts  []IntervalPart
 	Secret bool // came from ${env:...}
 	Pos    Pos
+	// TextPos is where the text of a string begins: the place of problems inside it (schemas, predicates).
+	TextPos Pos
 }
 
 // IntervalPart is one amount of an interval. Value is a Literal or any expression.
