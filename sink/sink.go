@@ -36,15 +36,11 @@ type Rows struct {
 }
 
 // Change is what a row of a change feed means.
-type Change uint8
+type Change = batch.Change
 
 const (
-	InsertRow Change = iota
-	DeleteRow
-	UpdatePreimage
-	UpdatePostimage
+	InsertRow       = batch.InsertRow
+	DeleteRow       = batch.DeleteRow
+	UpdatePreimage  = batch.UpdatePreimage
+	UpdatePostimage = batch.UpdatePostimage
 )
-
-func (c Change) String() string {
-	return [...]string{"insert", "delete", "update_preimage", "update_postimage"}[c]
-}
