@@ -128,6 +128,8 @@ type Outcome struct {
 	Replaced    int64 `json:"num_replaced_rows"`    // old rows removed
 	Redelivered int64 `json:"num_redelivered_rows"` // already stored from the same position (D-1)
 	Changes     int64 `json:"num_change_rows"`      // rows added to the change feed
+	TieGroups   int64 `json:"num_tie_groups"`       // keys of the batch that hold more than one row afterwards (A-08)
+	Bytes       int64 `json:"num_output_bytes"`     // size of Written
 }
 
 // Add adds o to c.
@@ -143,6 +145,8 @@ func (c *Outcome) Add(o Outcome) {
 	c.Replaced += o.Replaced
 	c.Redelivered += o.Redelivered
 	c.Changes += o.Changes
+	c.TieGroups += o.TieGroups
+	c.Bytes += o.Bytes
 }
 
 // Stages is how long the parts of a batch took.
@@ -259,6 +263,7 @@ type FlowDefinition struct {
 	Target     string   `json:"output_dataset,omitempty"`
 	SinkTarget string   `json:"output_sink,omitempty"`
 	Inputs     []string `json:"input_datasets"`
+	InputKind  string   `json:"input_kind"` // kafka, files, table or change feed: what the splits of its ranges are
 	Schema     string   `json:"schema"`
 	FlowType   string   `json:"flow_type"` // APPEND, REPLACE_USING
 	Once       bool     `json:"once"`
