@@ -1,0 +1,83 @@
+package metrics
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Store is what the store holds, as read at a scrape.
+type Store struct {
+	Epoch  uint64 // rises each time the store is opened
+	Bytes  int64  // on disk
+	Tables []Table
+}
+
+// Table is what one table holds.
+type Table struct {
+	Name  string
+	Rows  int64
+	Keys  int64 // of a keyed table; each has its floor. Below zero: the table has no keys
+	Bytes int64 // below zero: not known
+}
+
+// ReadStore sets where the values of the store are read at each scrape; nil takes them out. read must be quick and safe
+// for use beside everything else.
+func (m *Metrics) ReadStore(read func() Store) {
+	m.store.mu.Lock()
+	defer m.store.mu.Unlock()
+	m.store.read = read
+}
+
+// storeCollector reads the store when it is scraped.
+type storeCollector struct {
+	epoch, bytes, rows, keys, tableBytes *prometheus.Desc
+
+	mu   sync.Mutex
+	read func() Store
+}
+
+func newStoreCollector() *storeCollector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
+	}
+	return &storeCollector{
+		epoch:      desc("store_epoch", "How often the store has been opened."),
+		bytes:      desc("store_size_bytes", "Size of the store on disk."),
+		rows:       desc("table_rows", "Rows of the table.", "table"),
+		keys:       desc("table_keys", "Keys of a keyed table, each with its floor.", "table"),
+		tableBytes: desc("table_size_bytes", "Size of the table in the store.", "table"),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *storeCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.epoch, c.bytes, c.rows, c.keys, c.tableBytes} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *storeCollector) Collect(out chan<- prometheus.Metric) {
+	c.mu.Lock()
+	read := c.read
+	c.mu.Unlock()
+	if read == nil {
+		return
+	}
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	s := read()
+	gauge(c.epoch, float64(s.Epoch))
+	gauge(c.bytes, float64(s.Bytes))
+	for _, t := range s.Tables {
+		gauge(c.rows, float64(t.Rows), t.Name)
+		if t.Keys >= 0 {
+			gauge(c.keys, float64(t.Keys), t.Name)
+		}
+		if t.Bytes >= 0 {
+			gauge(c.tableBytes, float64(t.Bytes), t.Name)
+		}
+	}
+}
