@@ -102,6 +102,8 @@ type SplitRange struct {
 	Bytes   int64  // their size as read
 	End     int64  // where the split ended when it was read (Kafka: high watermark or last stable offset); -1 unknown
 	Time    int64  // time of the last record in microseconds since the epoch; 0 unknown (D-63)
+	Nulls   int64  // records without a value that were left out (D-5)
+	Lost    int64  // offsets at the front of the range that were gone before they could be read (D-6)
 }
 
 // Records is the number of records in all splits.
