@@ -257,13 +257,21 @@ func (e *UserAction) String() string {
 	return strings.TrimSpace("user action: " + e.Action + " " + strings.Join(e.Names, ", "))
 }
 
+// Values of FlowDefinition.InputKind. They are the names of plan.InputKind.
+const (
+	KafkaInput = "kafka"
+	FileInput  = "files"
+	TableInput = "table"
+	FeedInput  = "change feed"
+)
+
 // FlowDefinition describes a flow when a run starts (EL-07).
 type FlowDefinition struct {
 	Flow       string   `json:"flow_name"`
 	Target     string   `json:"output_dataset,omitempty"`
 	SinkTarget string   `json:"output_sink,omitempty"`
 	Inputs     []string `json:"input_datasets"`
-	InputKind  string   `json:"input_kind"` // kafka, files, table or change feed: what the splits of its ranges are
+	InputKind  string   `json:"input_kind"` // what the splits of its ranges are
 	Schema     string   `json:"schema"`
 	FlowType   string   `json:"flow_type"` // APPEND, REPLACE_USING
 	Once       bool     `json:"once"`

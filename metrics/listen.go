@@ -8,13 +8,6 @@ import (
 	"sluice/fault"
 )
 
-// Values of eventlog.FlowDefinition.InputKind whose splits have a backlog. The backlog of files is their progress.
-const (
-	fromKafka      = "kafka"
-	fromTable      = "table"
-	fromChangeFeed = "change feed"
-)
-
 // statuses are all values of a flow's status.
 var statuses = [...]eventlog.Status{eventlog.Queued, eventlog.Starting, eventlog.Running, eventlog.Completed, eventlog.Failed,
 	eventlog.Skipped, eventlog.Stopped, eventlog.Idle, eventlog.Excluded}
@@ -117,12 +110,12 @@ func (m *Metrics) backlog(e *eventlog.BatchDone, kind string, split batch.SplitR
 		return
 	}
 	switch kind {
-	case fromKafka:
+	case eventlog.KafkaInput:
 		m.backlogRecords.WithLabelValues(e.Flow, split.Split).Set(float64(lag.Records))
 		m.lag.WithLabelValues(e.Flow, split.Split).Set(lag.Time.Seconds())
-	case fromTable, fromChangeFeed:
+	case eventlog.TableInput, eventlog.FeedInput:
 		m.backlogCommits.WithLabelValues(e.Flow, split.Split).Set(float64(lag.Records))
-	}
+	} // the backlog of files is their progress
 }
 
 func (m *Metrics) addOutcome(flow string, o eventlog.Outcome) {

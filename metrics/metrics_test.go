@@ -293,7 +293,7 @@ func (r *recorder) MustRegister(cs ...prometheus.Collector) {
 		}
 	}
 }
-func (r *recorder) Register(c prometheus.Collector) error   { r.MustRegister(c); return nil }
+func (r *recorder) Register(c prometheus.Collector) error  { r.MustRegister(c); return nil }
 func (r *recorder) Unregister(c prometheus.Collector) bool { return false }
 
 func TestReadStoreEnds(t *testing.T) {
