@@ -1,0 +1,135 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"sluice/eventlog"
+	"sluice/fault"
+)
+
+func (s *server) live(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	io.WriteString(w, "live\n")
+	return nil
+}
+
+// Readiness is the answer of /readyz. Reasons are told to those who have the token.
+type Readiness struct {
+	Ready   bool     `json:"ready"`
+	Reasons []string `json:"reasons,omitempty"`
+}
+
+func (s *server) ready(w http.ResponseWriter, r *http.Request) error {
+	now := s.config.Status()
+	out, status := Readiness{Ready: now.Ready}, http.StatusOK
+	if !now.Ready {
+		status = http.StatusServiceUnavailable
+	}
+	if s.authenticated(r) {
+		out.Reasons = now.Reasons
+	}
+	answer(w, status, out)
+	return nil
+}
+
+func (s *server) version(w http.ResponseWriter, _ *http.Request) error {
+	answer(w, http.StatusOK, s.config.Build)
+	return nil
+}
+
+func (s *server) status(w http.ResponseWriter, _ *http.Request) error {
+	answer(w, http.StatusOK, s.config.Status())
+	return nil
+}
+
+// Events is the answer of /api/events. Next is the value of after that goes on behind these events; it is the one that
+// was asked with when there are none.
+type Events struct {
+	Events []eventlog.Record `json:"events"`
+	Next   uint64            `json:"next"`
+}
+
+const (
+	defaultEvents = 100
+	maxEvents     = 10_000
+)
+
+// weight orders levels: METRICS is the least, since it is for high volume.
+var weight = map[eventlog.Level]int{eventlog.Metrics: 0, eventlog.Info: 1, eventlog.Warn: 2, eventlog.Error: 3}
+
+// events answers with records above ?after= (default 0), at most ?limit= of them, of ?level= (default INFO) or above.
+func (s *server) events(w http.ResponseWriter, r *http.Request) error {
+	after, err := number(r, "after", 0, ^uint64(0))
+	if err != nil {
+		return err
+	}
+	limit, err := number(r, "limit", defaultEvents, maxEvents)
+	if err != nil {
+		return err
+	}
+	level := eventlog.Info
+	if text := r.URL.Query().Get("level"); text != "" {
+		level = eventlog.Level(strings.ToUpper(text))
+		if _, known := weight[level]; !known {
+			return fault.New(fault.BadRequest, "%q is not a level", text).WithHint("levels are METRICS, INFO, WARN and ERROR")
+		}
+	}
+	out := Events{Events: []eventlog.Record{}, Next: after}
+	err = s.config.Events(r.Context(), after, func(e eventlog.Record) bool {
+		if uint64(len(out.Events)) == limit {
+			return false
+		}
+		out.Next = e.Sequence
+		if weight[e.Level] >= weight[level] {
+			out.Events = append(out.Events, e)
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, out)
+	return nil
+}
+
+// number reads a parameter of the query string.
+func number(r *http.Request, name string, preset, most uint64) (uint64, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return preset, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n > most {
+		return 0, fault.New(fault.BadRequest, "%s=%s is not a whole number from 0 to %d", name, text, most)
+	}
+	return n, nil
+}
+
+// Reset is the body of POST /api/reset-checkpoint, and its answer, which has the new generation.
+type Reset struct {
+	Flow       string `json:"flow"`
+	Generation uint64 `json:"generation,omitempty"`
+}
+
+func (s *server) resetCheckpoint(w http.ResponseWriter, r *http.Request) error {
+	text, err := body(w, r, maxOrder)
+	if err != nil {
+		return err
+	}
+	var order Reset
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&order); err != nil || order.Flow == "" || in.More() {
+		return fault.New(fault.BadRequest, "the body does not name a flow").Because(err).WithHint(`send {"flow": "NAME"}`)
+	}
+	if order.Generation, err = s.config.ResetCheckpoint(r.Context(), order.Flow); err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, order)
+	return nil
+}
