@@ -1,0 +1,38 @@
+package eval
+
+/*
+#include "scan.h"
+*/
+import "C"
+
+import (
+	"strings"
+
+	"sluice/fault"
+)
+
+// runtimeError codes an error that DuckDB raised while a query ran.
+func runtimeError(kind C.duckdb_error_type, message string) *fault.Error {
+	// "Conversion Error: Could not convert ...", then perhaps the line of SQL, which is not the user's.
+	message = firstLine(message)
+	if _, rest, ok := strings.Cut(message, " Error: "); ok {
+		message = rest
+	}
+	switch kind {
+	case C.DUCKDB_ERROR_OUT_OF_RANGE, C.DUCKDB_ERROR_CONVERSION, C.DUCKDB_ERROR_DECIMAL, C.DUCKDB_ERROR_MISMATCH_TYPE,
+		C.DUCKDB_ERROR_DIVIDE_BY_ZERO, C.DUCKDB_ERROR_INVALID_INPUT, C.DUCKDB_ERROR_OBJECT_SIZE:
+		return fault.New(fault.EvaluationFailed, "%s", message)
+	case C.DUCKDB_ERROR_OUT_OF_MEMORY:
+		return fault.New(fault.OutOfMemory, "%s", message).
+			WithHint("raise memory_limit, or give the engine a temporary folder with more room")
+	case C.DUCKDB_ERROR_IO:
+		return fault.New(fault.EngineUnavailable, "%s", message)
+	}
+	return fault.New(fault.InternalError, "DuckDB error %d: %s", kind, message)
+}
+
+// firstLine drops what DuckDB adds below its message: candidates and the line of SQL with a caret.
+func firstLine(message string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
+	return line
+}

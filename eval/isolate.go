@@ -1,0 +1,103 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sluice/fault"
+)
+
+// Refused is a row that SQL refuses.
+type Refused struct {
+	Row int // of the first input
+	Err *fault.Error
+}
+
+// RunIsolated is RunGuarded for a batch that contains rows which SQL refuses: it evaluates the others and names those
+// (D-15). The query must be row-wise in its first input, which must be a batch; the rows come out in the order of the
+// input. The batch is split in halves, each of which runs once; few rows run singly. So n rows take at most 2n runs, and
+// k refused ones among many about 2k log2(n/k). Errors of another class than Data end it.
+func (s *Statement) RunIsolated(ctx context.Context, inputs []Input, at time.Time) (Result, []Refused, error) {
+	guarded, err := s.guard()
+	if err != nil {
+		return Result{}, nil, err
+	}
+	if len(inputs) == 0 || inputs[0].Batch == nil {
+		return Result{}, nil, fault.New(fault.InternalError, "rows can be isolated in a batch only")
+	}
+	end, err := s.begin(ctx, inputs)
+	if err != nil {
+		return Result{}, nil, err
+	}
+	defer end()
+	i := isolation{Statement: s, prepared: guarded, ctx: ctx, at: at, out: s.nextResults()}
+	if _, err := i.run(0, inputs[0].Batch.Len); err != nil {
+		return Result{}, nil, err
+	}
+	out, err := i.out.take()
+	return out, i.refused, err
+}
+
+// isolation is one call of RunIsolated. ctx lives as long as the call.
+type isolation struct {
+	*Statement
+	prepared *prepared
+	ctx      context.Context
+	at       time.Time
+	out      *results
+	refused  []Refused
+}
+
+// singly is how many rows are no longer split in halves.
+const singly = 4
+
+// run evaluates the rows from first up to end and reports whether all of them were good.
+func (i *isolation) run(first, end int) (good bool, err error) {
+	refused, err := i.try(first, end)
+	if err != nil || refused == nil {
+		return err == nil, err
+	}
+	if end-first == 1 {
+		i.refused = append(i.refused, Refused{first, refused})
+		return false, nil
+	}
+	return false, i.split(first, end)
+}
+
+// split evaluates the parts of a range that contains a refused row.
+func (i *isolation) split(first, end int) error {
+	if end-first <= singly {
+		for row := first; row < end; row++ {
+			if _, err := i.run(row, row+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	middle := first + (end-first)/2
+	good, err := i.run(first, middle)
+	if err != nil {
+		return err
+	}
+	if good { // then the refused row is in the other half, which need not run to know that
+		return i.split(middle, end)
+	}
+	_, err = i.run(middle, end)
+	return err
+}
+
+// try evaluates a range; rows of a refused one are taken back.
+func (i *isolation) try(first, end int) (refused *fault.Error, err error) {
+	i.sources[0].limit(first, end)
+	mark := i.out.rows
+	err = i.pass(i.ctx, i.prepared, i.at, i.out)
+	if err == nil {
+		return nil, nil
+	}
+	i.out.truncate(mark)
+	if errors.As(err, &refused) && refused.Code.Class == fault.Data {
+		return refused, nil
+	}
+	return nil, err
+}

@@ -1,0 +1,65 @@
+package eval
+
+import (
+	"context"
+	"time"
+
+	"sluice/batch"
+	"sluice/eval/dialect"
+)
+
+// Rows is the result of a query, brought chunk by chunk while DuckDB computes it. It is used by one goroutine.
+type Rows struct {
+	statement *Statement
+	ctx       context.Context // of the query that Rows is
+	end       func()
+	err       error
+	done      bool
+}
+
+// Query runs c once. Rows must be closed; until then its inputs must stay as they are. ctx covers all of it.
+func (e *Engine) Query(ctx context.Context, c *dialect.Compiled, inputs []Input, at time.Time) (*Rows, error) {
+	s, err := e.Prepare(c)
+	if err != nil {
+		return nil, err
+	}
+	end, err := s.begin(ctx, inputs)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	r := &Rows{statement: s, ctx: ctx, end: end}
+	if err := s.start(ctx, s.plain, at); err != nil {
+		r.err = err
+		return nil, r.Close()
+	}
+	return r, nil
+}
+
+// Next returns the next rows, none at the end. They are valid until the next call.
+func (r *Rows) Next() (batch.Columns, error) {
+	out := r.statement.nextResults()
+	if r.done || r.err != nil {
+		return batch.Columns{}, r.err
+	}
+	more, err := r.statement.fetch(r.ctx, r.statement.plain, out)
+	r.done = !more
+	if err != nil {
+		r.err = err
+		return batch.Columns{}, err
+	}
+	result, err := out.take()
+	return result.Rows, err
+}
+
+// Close ends the query, however far it has come, and returns the error that ended it, if one did.
+func (r *Rows) Close() error {
+	if r.end == nil {
+		return r.err
+	}
+	r.err = r.statement.finish(r.statement.plain, r.err)
+	r.end()
+	r.end = nil
+	r.statement.Close()
+	return r.err
+}

@@ -1,0 +1,82 @@
+package eval
+
+/*
+#include "scan.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"sluice/batch"
+	"sluice/eval/dialect"
+	"sluice/fault"
+)
+
+// Result is what a statement made of its inputs: columns of equal length. It belongs to the statement, which uses the
+// memory again in the run after the next.
+type Result struct {
+	Rows     batch.Columns  // the query's columns, without positions
+	Sequence batch.Column   // the zero Column without a sequence
+	Checks   []batch.Column // BOOLEAN, one per expectation; null is not TRUE (D-4)
+	Row      []int32        // when asked for: the input row each row was made of
+}
+
+// results is the memory of one Result.
+type results struct {
+	compiled *dialect.Compiled
+	columns  []output
+	nodes    int // of all columns
+	rows     int
+	taken    []batch.Column
+}
+
+func (r *results) init(c *dialect.Compiled) {
+	r.compiled = c
+	for _, t := range resultTypes(c) {
+		r.columns = append(r.columns, newOutput(t, &r.nodes))
+	}
+	r.taken = make([]batch.Column, len(r.columns))
+}
+
+// truncate drops the rows from n on.
+func (r *results) truncate(n int) {
+	r.rows = n
+	for i := range r.columns {
+		r.columns[i].truncate(n)
+	}
+}
+
+// append copies a chunk of the given rows.
+func (r *results) append(run *C.sluice_run, rows int) error {
+	views := unsafe.Slice(run.views, r.nodes)
+	for i := range r.columns {
+		if err := r.columns[i].append(views, 0, rows); err != nil {
+			return err
+		}
+	}
+	r.rows += rows
+	return nil
+}
+
+// take gives out the rows so far.
+func (r *results) take() (Result, error) {
+	for i := range r.columns {
+		r.taken[i] = r.columns[i].column()
+	}
+	rest, n := r.taken, len(r.compiled.Columns)
+	out := Result{Rows: batch.Columns{Fields: r.compiled.Columns, Cols: rest[:n:n], Len: r.rows}}
+	rest = rest[n:]
+	if r.compiled.Sequence.Kind != batch.Void {
+		out.Sequence, rest = rest[0], rest[1:]
+	}
+	n = r.compiled.Checks
+	out.Checks, rest = rest[:n:n], rest[n:]
+	if r.compiled.Row {
+		if rest[0].Valid != nil {
+			return Result{}, fault.New(fault.InternalError, "a row does not say which input row it was made of")
+		}
+		out.Row = batch.Values[int32](&rest[0])
+	}
+	return out, nil
+}

@@ -1,0 +1,175 @@
+package eval
+
+/*
+#include "scan.h"
+*/
+import "C"
+
+import (
+	"context"
+	"time"
+
+	duckdb "github.com/duckdb/duckdb-go-bindings"
+
+	"sluice/fault"
+)
+
+// Run evaluates the query over inputs, which stand in the order of the query's Reads; at is the batch time. A record that
+// SQL refuses gives an error of class Data, and no result. When ctx ends, its error is returned soon after.
+func (s *Statement) Run(ctx context.Context, inputs []Input, at time.Time) (Result, error) {
+	return s.once(ctx, s.plain, inputs, at)
+}
+
+// RunGuarded is Run with each expectation guarded: one that raises an error is NULL (D-4, D-49).
+func (s *Statement) RunGuarded(ctx context.Context, inputs []Input, at time.Time) (Result, error) {
+	guarded, err := s.guard()
+	if err != nil {
+		return Result{}, err
+	}
+	return s.once(ctx, guarded, inputs, at)
+}
+
+// guard returns the guarded statement, which is the plain one when there is nothing to guard.
+func (s *Statement) guard() (*prepared, error) {
+	if s.compiled.Checks == 0 || s.compiled.Guarded == "" {
+		return s.plain, nil
+	}
+	if s.guarded == nil {
+		guarded, err := s.ready(s.compiled.Guarded)
+		if err != nil {
+			return nil, err
+		}
+		s.guarded = guarded
+	}
+	return s.guarded, nil
+}
+
+func (s *Statement) once(ctx context.Context, p *prepared, inputs []Input, at time.Time) (Result, error) {
+	end, err := s.begin(ctx, inputs)
+	if err != nil {
+		return Result{}, err
+	}
+	defer end()
+	out := s.nextResults()
+	if err := s.pass(ctx, p, at, out); err != nil {
+		return Result{}, err
+	}
+	return out.take()
+}
+
+// nextResults returns the older of the two sets of memory, empty.
+func (s *Statement) nextResults() *results {
+	out := &s.results[s.turn]
+	s.turn = 1 - s.turn
+	out.truncate(0)
+	return out
+}
+
+// begin makes the inputs visible to DuckDB and lets the end of ctx interrupt it. end takes both back.
+func (s *Statement) begin(ctx context.Context, inputs []Input) (end func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(inputs) != len(s.sources) {
+		return nil, fault.New(fault.InternalError, "a query that reads %d relations got %d inputs", len(s.sources), len(inputs))
+	}
+	for i, source := range s.sources {
+		if err := source.set(inputs[i], &s.pins); err != nil {
+			s.pins.Unpin()
+			return nil, err
+		}
+	}
+	unwatch := s.watch(ctx)
+	return func() {
+		unwatch()
+		s.pins.Unpin()
+	}, nil
+}
+
+// interruptEvery is how often an interrupt is repeated: one that comes before the query has really begun is lost.
+const interruptEvery = 20 * time.Millisecond
+
+// watch interrupts DuckDB when ctx ends, until unwatch is called.
+func (s *Statement) watch(ctx context.Context) (unwatch func()) {
+	if ctx.Done() == nil {
+		return func() {}
+	}
+	over, gone := make(chan struct{}), make(chan struct{})
+	unhook := context.AfterFunc(ctx, func() {
+		defer close(gone)
+		for {
+			duckdb.Interrupt(s.conn)
+			select {
+			case <-over:
+				return
+			case <-time.After(interruptEvery):
+			}
+		}
+	})
+	return func() {
+		close(over)
+		if !unhook() {
+			<-gone
+		}
+	}
+}
+
+// pass runs p once and appends what it yields to out. After an error, out holds part of it.
+func (s *Statement) pass(ctx context.Context, p *prepared, at time.Time, out *results) error {
+	err := s.start(ctx, p, at)
+	for more := true; err == nil && more; {
+		more, err = s.fetch(ctx, p, out)
+	}
+	return s.finish(p, err)
+}
+
+// start begins a run of p; finish must follow.
+func (s *Statement) start(ctx context.Context, p *prepared, at time.Time) error {
+	if C.sluice_execute(p.run, C.bool(s.compiled.Clock), C.int64_t(at.UnixMicro())) {
+		return nil
+	}
+	return s.failure(ctx, p)
+}
+
+// fetch appends the next chunk to out; more is false at the end.
+func (s *Statement) fetch(ctx context.Context, p *prepared, out *results) (more bool, err error) {
+	switch rows := C.sluice_fetch(p.run); {
+	case rows < 0:
+		return false, s.failure(ctx, p)
+	case rows == 0:
+		return false, nil
+	default:
+		return true, out.append(p.run, int(rows))
+	}
+}
+
+// finish frees the result, which closes the scans; one that cannot be closed is an error.
+func (s *Statement) finish(p *prepared, err error) error {
+	C.sluice_finish(p.run)
+	if err == nil {
+		err = s.scanFailure()
+	}
+	return err
+}
+
+// failure codes the error in p's result.
+func (s *Statement) failure(ctx context.Context, p *prepared) error {
+	if err := s.scanFailure(); err != nil {
+		return err
+	}
+	kind := C.duckdb_result_error_type(&p.run.result)
+	if kind == C.DUCKDB_ERROR_INTERRUPT && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return runtimeError(kind, C.GoString(C.duckdb_result_error(&p.run.result)))
+}
+
+// scanFailure returns why a scan failed, which DuckDB knows less about.
+func (s *Statement) scanFailure() error {
+	for _, source := range s.sources {
+		if err := source.failure(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

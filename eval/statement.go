@@ -1,0 +1,174 @@
+package eval
+
+/*
+#include <stdlib.h>
+#include "scan.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	duckdb "github.com/duckdb/duckdb-go-bindings"
+
+	"sluice/batch"
+	"sluice/eval/dialect"
+	"sluice/fault"
+)
+
+// Statement is a query made ready: a connection of its own, a view for each relation it reads, and the prepared SQL. It
+// is used by one goroutine at a time.
+type Statement struct {
+	engine   *Engine
+	compiled *dialect.Compiled
+	conn     duckdb.Connection
+	sources  []*source
+	plain    *prepared
+	guarded  *prepared // nil until it is needed (D-49)
+	pins     runtime.Pinner
+	results  [2]results // used in turn
+	turn     int
+}
+
+// Prepare makes c ready to run. An error means that dialect and DuckDB disagree: INTERNAL_ERROR.
+func (e *Engine) Prepare(c *dialect.Compiled) (*Statement, error) {
+	conn, err := e.connect()
+	if err != nil {
+		return nil, err
+	}
+	s := &Statement{engine: e, compiled: c, conn: conn}
+	if err := s.prepare(); err != nil {
+		s.free()
+		return nil, err
+	}
+	e.mu.Lock()
+	e.statements[s] = struct{}{}
+	e.mu.Unlock()
+	return s, nil
+}
+
+func (s *Statement) prepare() error {
+	for _, read := range s.compiled.Reads {
+		source, err := newSource(read, s.compiled.Row)
+		if err != nil {
+			return err
+		}
+		s.sources = append(s.sources, source)
+		view := fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT * FROM %s(%d)", quoteName(read.Relation.Handle), C.SLUICE_SCAN, source.c.handle)
+		if err := execute(s.conn, view); err != nil {
+			return err
+		}
+	}
+	for i := range s.results {
+		s.results[i].init(s.compiled)
+	}
+	var err error
+	s.plain, err = s.ready(s.compiled.SQL)
+	return err
+}
+
+// Close frees the statement and the results it has returned.
+func (s *Statement) Close() {
+	s.engine.mu.Lock()
+	_, open := s.engine.statements[s]
+	delete(s.engine.statements, s)
+	s.engine.mu.Unlock()
+	if open {
+		s.free()
+	}
+}
+
+func (s *Statement) free() {
+	s.plain.free()
+	s.guarded.free()
+	duckdb.Disconnect(&s.conn)
+	for _, source := range s.sources {
+		source.free()
+	}
+	s.sources = nil
+}
+
+// prepared is one of a statement's two texts, ready to run. The C side keeps it in memory that DuckDB may point to.
+type prepared struct {
+	statement duckdb.PreparedStatement
+	run       *C.sluice_run
+}
+
+// ready prepares sql and checks that its columns are what the compiled query promises.
+func (s *Statement) ready(sql string) (*prepared, error) {
+	p := &prepared{}
+	if duckdb.Prepare(s.conn, sql, &p.statement) != duckdb.StateSuccess {
+		err := fault.New(fault.InternalError, "DuckDB refuses a query: %s", firstLine(duckdb.PrepareError(p.statement))).WithDetail("%s", sql)
+		p.free()
+		return nil, err
+	}
+	types := resultTypes(s.compiled)
+	if err := p.check(types, s.compiled.Clock); err != nil {
+		p.free()
+		return nil, err.WithDetail("%s", sql)
+	}
+	var nodes []C.sluice_node
+	for _, t := range types {
+		nodes = appendNodes(nodes, t)
+	}
+	p.run = (*C.sluice_run)(calloc(1, C.sizeof_sluice_run))
+	p.run.statement = C.duckdb_prepared_statement(p.statement.Ptr)
+	p.run.column_count = C.idx_t(len(types))
+	p.run.nodes = cArray(nodes)
+	p.run.views = cArray(make([]C.sluice_view, len(nodes)))
+	return p, nil
+}
+
+// check compares the statement's columns and parameters with what they must be.
+func (p *prepared) check(types []batch.Type, clock bool) *fault.Error {
+	if have := int(duckdb.PreparedStatementColumnCount(p.statement)); have != len(types) {
+		return fault.New(fault.InternalError, "a query yields %d columns, not %d", have, len(types))
+	}
+	for i, t := range types {
+		have := duckdb.PreparedStatementColumnLogicalType(p.statement, duckdb.IdxT(i))
+		if id := duckdb.GetTypeId(have); !owned(have, t) {
+			name := duckdb.PreparedStatementColumnName(p.statement, duckdb.IdxT(i))
+			return fault.New(fault.InternalError, "column %d of a query, %s, must be %s and is DuckDB's type %d", i+1, name, t, id)
+		}
+	}
+	parameters := 0
+	if clock {
+		parameters = 1
+	}
+	if have := int(duckdb.NParams(p.statement)); have != parameters {
+		return fault.New(fault.InternalError, "a query has %d parameters, not %d", have, parameters)
+	}
+	return nil
+}
+
+func (p *prepared) free() {
+	if p == nil {
+		return
+	}
+	duckdb.DestroyPrepare(&p.statement)
+	if p.run != nil {
+		C.free(unsafe.Pointer(p.run.nodes))
+		C.free(unsafe.Pointer(p.run.views))
+		C.free(unsafe.Pointer(p.run))
+	}
+}
+
+// resultTypes lists the types of the statement's columns: rows, sequence, checks, row number.
+func resultTypes(c *dialect.Compiled) []batch.Type {
+	var types []batch.Type
+	for _, f := range c.Columns {
+		types = append(types, f.Type)
+	}
+	if c.Sequence.Kind != batch.Void {
+		types = append(types, c.Sequence)
+	}
+	for range c.Checks {
+		types = append(types, batch.Of(batch.Boolean))
+	}
+	if c.Row {
+		types = append(types, batch.Of(batch.Int))
+	}
+	return types
+}
