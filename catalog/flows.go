@@ -1,0 +1,205 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+
+	"sluice/fault"
+	"sluice/syntax"
+)
+
+// checkFlow holds the rules that concern one flow.
+func (b *builder) checkFlow(f *Flow) {
+	switch f.Body.Kind {
+	case syntax.AutoCDC:
+		b.report(fault.NoAutoCDC, f.Body.Pos, "the flow %s is an AUTO CDC flow", f.Name).WithHint("use REPLACE USING where a key's rows always arrive whole")
+		f.Unsound = true
+	case syntax.ReplaceWhere:
+		b.replaceWhere(f)
+		f.Unsound = true
+	case syntax.ReplaceUsing:
+		b.replaceUsing(f)
+	}
+	if f.Sink != nil {
+		b.intoSink(f)
+	}
+	if f.Body.Query == nil || f.Body.Kind == syntax.ReplaceWhere {
+		return
+	}
+	b.input(f)
+	if f.Input != nil && f.Input.Table != nil {
+		b.readsTable(f, f.Input)
+	}
+}
+
+// replaceWhere refuses the flow by name; what would be wrong with it anyway is said at the same time.
+func (b *builder) replaceWhere(f *Flow) {
+	b.report(fault.NoReplaceWhere, f.Body.Pos, "the flow %s is a REPLACE WHERE flow", f.Name)
+	if f.Body.Once {
+		b.report(fault.ReplaceOnce, f.Body.OncePos, "the flow %s has both ONCE and REPLACE WHERE", f.Name)
+	}
+	b.needsByName(f)
+	if f.Table != nil && len(f.Table.Decl.Expectations) > 0 {
+		b.report(fault.ReplaceWhereChecks, f.Table.Decl.Expectations[0].Pos, "the table %s has expectations and a REPLACE WHERE flow", f.Table.Display)
+	}
+}
+
+func (b *builder) needsByName(f *Flow) {
+	if !f.Body.ByName {
+		b.report(fault.ReplaceNeedsByName, f.Body.Pos, "the %s flow %s has no BY NAME", f.Body.Kind, f.Name).WithHint("columns of a REPLACE flow match by name only; add BY NAME")
+	}
+}
+
+// replaceUsing holds RU-10, RU-11, RU-16, RU-17.
+func (b *builder) replaceUsing(f *Flow) {
+	body := f.Body
+	if body.Once && !b.Spec.HasFeature(FeatureManyFlows) {
+		b.report(fault.ReplaceOnce, body.OncePos, "the flow %s has both ONCE and REPLACE USING", f.Name).
+			WithHint("drain into an append table first, or allow it with features: [%s]", FeatureManyFlows)
+	}
+	b.needsByName(f)
+	if len(body.Keys) == 0 {
+		b.report(fault.ReplaceMissingKeys, body.Pos, "the flow %s names no key column", f.Name).WithHint("write REPLACE USING (column, ...)")
+	}
+	seen := map[string]bool{}
+	for _, k := range body.Keys {
+		if seen[key(k.Text)] {
+			b.report(fault.ReplaceDuplicateKey, k.Pos, "the flow %s has the key column %s twice", f.Name, k.Text)
+		}
+		seen[key(k.Text)] = true
+	}
+	switch len(body.Sequence) {
+	case 1:
+	case 0:
+		b.report(fault.ReplaceMissingSequence, body.Pos, "the flow %s has no SEQUENCE BY", f.Name).WithHint("name the column that says which version of a key is newer")
+		f.Unsound = true
+	default:
+		b.report(fault.ReplaceMissingSequence, body.Sequence[1].Position(), "the flow %s has %d sequences", f.Name, len(body.Sequence)).
+			WithHint("put them in parentheses to compare them one after the other: SEQUENCE BY (a, b)")
+		f.Unsound = true
+	}
+}
+
+// intoSink holds DO-15, ON-09 and FB-02.
+func (b *builder) intoSink(f *Flow) {
+	if f.Body.Kind != syntax.Insert {
+		b.report(fault.SinkNeedsInsert, f.Body.Pos, "the %s flow %s writes into the sink %s", f.Body.Kind, f.Name, f.Sink.Name).
+			WithHint("write it into a table, and that table's change feed into the sink")
+	}
+	if f.Body.Once {
+		b.report(fault.SinkCannotBeOnce, f.Body.OncePos, "the flow %s into the sink %s is a once flow", f.Name, f.Sink.Name).
+			WithHint("drain into a table once, and read that table with STREAM")
+	}
+}
+
+// input finds the read whose rows the flow is about: the one stream, or what a once flow drains (ON-03, RU-13, FB-02).
+// Tables beside it are looked up as of the batch's start.
+func (b *builder) input(f *Flow) {
+	var streams, sources []*Read
+	for _, r := range f.Reads {
+		switch {
+		case r.Stream:
+			streams = append(streams, r)
+		case r.Function != nil:
+			sources = append(sources, r)
+		}
+	}
+	known := !f.Unsound
+	switch {
+	case f.Body.Once && len(streams) > 0:
+		b.report(fault.StreamIntoOnce, streams[0].Ref.Position(), "the once flow %s reads a stream", f.Name).WithHint("leave STREAM out: a once flow reads to an end")
+	case f.Body.Once:
+		f.Input = b.onceInput(f, sources)
+	case len(streams) == 0 && known:
+		b.noStream(f)
+	case len(streams) > 1:
+		b.report(fault.NoSecondSource, streams[1].Ref.Position(), "the flow %s reads %d streams", f.Name, len(streams)).
+			WithHint("write one flow per stream into one table; a table that changes slowly can be joined without STREAM")
+	case len(streams) == 1:
+		f.Input = streams[0]
+		if len(sources) > 0 {
+			b.besides(f, sources[0])
+		}
+	}
+	f.Unsound = f.Unsound || f.Input == nil
+}
+
+func (b *builder) noStream(f *Flow) {
+	at := f.Body.Query.Pos
+	const hint = "read the source with STREAM(table) or STREAM read_kafka(...)"
+	switch {
+	case f.Body.Kind == syntax.ReplaceUsing:
+		b.report(fault.ReplaceNeedsStream, at, "the REPLACE USING flow %s reads no stream", f.Name).WithHint(hint)
+	case f.Sink != nil:
+		b.report(fault.BatchIntoSink, at, "the flow %s into the sink %s reads no stream", f.Name, f.Sink.Name).WithHint(hint)
+	default:
+		b.report(fault.BatchIntoStream, at, "the flow %s reads no stream", f.Name).WithHint(hint + ", or make it a once flow with INSERT ONCE")
+	}
+}
+
+// onceInput picks what a once flow drains: its source, else the first table of its query.
+func (b *builder) onceInput(f *Flow, sources []*Read) *Read {
+	switch {
+	case len(sources) > 1:
+		b.besides(f, sources[1])
+		return nil
+	case len(sources) == 1:
+		return sources[0]
+	case len(f.Reads) == 0:
+		b.report(fault.NoQueryWithoutInput, f.Body.Query.Pos, "the once flow %s reads nothing", f.Name).WithHint("read a file with read_files, a topic with read_kafka, or a table")
+		return nil
+	}
+	return f.Reads[0]
+}
+
+func (b *builder) besides(f *Flow, r *Read) {
+	b.report(fault.NoSecondSource, r.Ref.Position(), "the flow %s reads a second source outside the pipeline", f.Name).
+		WithHint("load it into a table with a flow of its own, and join that table")
+}
+
+// readsTable holds D-21, D-34 and DM-08 for a table whose rows a flow takes.
+func (b *builder) readsTable(f *Flow, r *Read) {
+	t := r.Table
+	switch {
+	case !t.Keyed():
+	case !r.Stream:
+		b.report(fault.NoOnceFromKeyed, r.Ref.Position(), "the once flow %s takes its rows from %s, a REPLACE USING table", f.Name, t.Display).
+			WithHint("read its changes with STREAM(%s) WITH (readChangeFeed = true); they start with the rows that are there", t.Display)
+	case r.Options.Bool(optSkipChangeCommits):
+		g, _ := r.Options.Given(optSkipChangeCommits)
+		b.report(fault.NoSkipChangeCommits, g.Pos, "%s is a REPLACE USING table, which changes with every batch", t.Display).WithHint("use readChangeFeed = true")
+	case !r.Feed:
+		b.report(fault.StreamNotAppendOnly, r.Ref.Position(), "the flow %s streams %s, a REPLACE USING table whose rows are replaced", f.Name, t.Display).
+			WithHint("write STREAM(%s) WITH (readChangeFeed = true)", t.Display)
+	case f.Body.Kind == syntax.ReplaceUsing && !slices.Equal(f.Keys(), t.Keys()):
+		b.report(fault.FeedNotKeyComplete, r.Ref.Position(), "the flow %s replaces by (%s), but the changes of %s are whole sets of (%s)",
+			f.Name, strings.Join(f.Keys(), ", "), t.Display, strings.Join(t.Keys(), ", ")).
+			WithHint("use the same key columns, or AUTO CDC ... APPLY AS DELETE WHEN")
+	}
+}
+
+// checkTable holds the rules between the flows of one table: RU-14, D-13, and that there is a flow at all.
+func (b *builder) checkTable(t *Table) {
+	if len(t.Flows) == 0 {
+		b.missing(fault.New(fault.DatasetWithoutFlow, "no flow writes the table %s", t.Display).At(t.Decl.Name.Pos).
+			WithHint("add a query to it, or a CREATE FLOW ... INSERT INTO %s", t.Display))
+		return
+	}
+	if !t.Keyed() || len(t.Flows) == 1 {
+		return
+	}
+	first := t.Flows[0]
+	for _, f := range t.Flows[1:] {
+		switch both := first.Body.Kind == syntax.ReplaceUsing && f.Body.Kind == syntax.ReplaceUsing; {
+		case !both:
+			b.report(fault.TargetHasOtherFlow, f.Pos, "the table %s has the %s flow %s and the %s flow %s", t.Display, first.Body.Kind, first.Name, f.Body.Kind, f.Name).
+				WithHint("a REPLACE USING flow shares its table with no flow of another kind; give %s a table of its own", f.Name)
+		case !b.Spec.HasFeature(FeatureManyFlows):
+			b.report(fault.TargetHasOtherFlow, f.Pos, "the table %s has the REPLACE USING flows %s and %s", t.Display, first.Name, f.Name).
+				WithHint("allow it with features: [%s], or write one of them into another table", FeatureManyFlows)
+		case !slices.Equal(first.Keys(), f.Keys()):
+			b.report(fault.ReplaceKeysDiffer, f.Body.Pos, "the flows %s and %s into %s have the keys (%s) and (%s)", first.Name, f.Name, t.Display,
+				strings.Join(first.Keys(), ", "), strings.Join(f.Keys(), ", ")).WithHint("all flows into one table name the same key columns (D-13)")
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package catalog
+
+import (
+	"sort"
+	"strings"
+
+	"sluice/batch"
+	"sluice/fault"
+	"sluice/option"
+	"sluice/syntax"
+)
+
+// reads finds what the FROM clauses of a flow's query name.
+func (b *builder) reads(f *Flow) {
+	if f.Body.Query == nil {
+		f.Unsound = true
+		return
+	}
+	for _, ref := range syntax.Tables(f.Body.Query) {
+		r := &Read{Ref: ref}
+		switch ref := ref.(type) {
+		case *syntax.TableName:
+			b.readTable(f, r, ref)
+		case *syntax.TableFunc:
+			b.readFunction(f, r, ref)
+		}
+		f.Unsound = f.Unsound || r.Problem != nil
+		f.Reads = append(f.Reads, r)
+	}
+}
+
+func (b *builder) readTable(f *Flow, r *Read, ref *syntax.TableName) {
+	r.Stream = ref.Stream
+	id, err := b.Spec.identity(ref.Name)
+	if err != nil {
+		b.Problems = append(b.Problems, err)
+		r.Problem = err
+		return
+	}
+	if ref.Version != nil || ref.Timestamp != nil {
+		b.report(fault.NoTimeTravel, ref.Pos, "%s is read as of an earlier state", Show(ref.Name)).WithHint("leave AS OF out")
+	}
+	if r.Table = b.tables[id]; r.Table == nil {
+		r.Problem = b.noTable(f, ref, id)
+		return
+	}
+	b.streamOptions(r, ref)
+}
+
+// noTable explains why a table cannot be read.
+func (b *builder) noTable(f *Flow, ref *syntax.TableName, id string) *fault.Error {
+	name := Show(ref.Name)
+	e := fault.New(fault.TableNotFound, "the flow %s reads %s, but the pipeline declares no table of that name", f.Name, name).At(ref.Pos)
+	if b.views[id] {
+		return e // the view itself has been refused
+	}
+	if len(ref.Name.Parts) == 1 && b.sinks[key(name)] != nil {
+		return b.missing(e.WithHint("%s is a sink, and sinks cannot be read", name))
+	}
+	if _, ok := b.Connectors.Functions[key(name)]; ok {
+		return b.missing(e.WithHint("%s is a function: write %s(...)", name, name))
+	}
+	return b.missing(suggest(e, name, b.tableNames(), "a flow reads tables of its own pipeline, and sources with read_kafka and read_files"))
+}
+
+// streamOptions reads what stands behind WITH.
+func (b *builder) streamOptions(r *Read, ref *syntax.TableName) {
+	if !r.Stream && len(ref.With) > 0 {
+		b.report(fault.UnknownOption, ref.With[0].Pos, "%s is not read as a stream, so it takes no options", r.Table.Display).WithHint("write STREAM(%s) WITH (...)", r.Table.Display)
+		return
+	}
+	values, problems := streamOptions.Parse("STREAM("+r.Table.Display+")", given(ref.With), ref.Pos)
+	b.Problems = append(b.Problems, problems...)
+	r.Options = values
+	r.Feed = values.Bool(optReadChangeFeed)
+	r.Mode = b.mode(values)
+	if r.Feed && values.Bool(optSkipChangeCommits) {
+		g, _ := values.Given(optSkipChangeCommits)
+		b.report(fault.InvalidOption, g.Pos, "readChangeFeed reads every change and skipChangeCommits leaves them out").WithHint("choose one")
+	}
+}
+
+func (b *builder) mode(values option.Values) batch.Mode {
+	m, _ := batch.ParseMode(values.String(argMode))
+	if m == batch.Quarantine {
+		g, _ := values.Given(argMode)
+		b.report(fault.NoQuarantine, g.Pos, "the mode QUARANTINE is not supported").WithHint("use FAILFAST, DROPMALFORMED or PERMISSIVE")
+	}
+	return m
+}
+
+func (b *builder) readFunction(f *Flow, r *Read, ref *syntax.TableFunc) {
+	r.Stream = ref.Stream
+	name := key(Show(ref.Name))
+	fn, ok := b.Connectors.Functions[name]
+	if !ok {
+		var names []string
+		for name := range b.Connectors.Functions {
+			names = append(names, name)
+		}
+		r.Problem = b.report(fault.FunctionNotFound, ref.Pos, "no table function %s", Show(ref.Name))
+		suggest(r.Problem, name, sorted(names), "the table functions are "+strings.Join(sorted(names), ", "))
+		return
+	}
+	r.Function = &fn
+	args := b.arguments(&fn, name, ref)
+	r.Format = formatOf(args)
+	set := fn.arguments(r.Format)
+	if _, known := fn.Formats[r.Format]; r.Format != "" && !known {
+		for _, options := range fn.Formats { // so that only the format is reported
+			set = union(set, options)
+		}
+	}
+	values, problems := set.Parse(name, args, ref.Pos)
+	r.Options = values
+	r.Mode = b.mode(values)
+	if len(problems) == 0 && fn.Check != nil {
+		problems = fn.Check(values, Use{ref.Pos, r.Stream, b.Spec.Servers()})
+	}
+	b.Problems = append(b.Problems, problems...)
+	b.schema(f, r, name, args)
+}
+
+// formatOf is the format among the arguments, in lower case.
+func formatOf(args []option.Given) string {
+	for _, a := range args {
+		if strings.EqualFold(a.Name, argFormat) {
+			return key(a.Value)
+		}
+	}
+	return ""
+}
+
+// arguments are the literals a function is called with, and those behind WITH of a stream.
+func (b *builder) arguments(fn *Function, name string, ref *syntax.TableFunc) []option.Given {
+	var out []option.Given
+	position := 0
+	for _, a := range ref.Args {
+		if a.Key == "" {
+			if position == len(fn.Positional) {
+				b.report(fault.UnknownOption, a.Pos, "%s has too many arguments without a name", name).WithHint("write option => value")
+				continue
+			}
+			a.Key = fn.Positional[position]
+			position++
+		}
+		literal, ok := a.Value.(*syntax.Literal)
+		if !ok || literal.Kind == syntax.NullLiteral {
+			b.report(fault.InvalidOption, a.Value.Position(), "option %q of %s is not a literal", a.Key, name)
+			continue
+		}
+		out = append(out, option.Given{Name: a.Key, Value: literal.Text, Secret: literal.Secret, Pos: a.Pos})
+	}
+	return append(out, given(ref.With)...)
+}
+
+// schema reads schema => and checks it against format =>.
+func (b *builder) schema(f *Flow, r *Read, name string, args []option.Given) {
+	g, ok := r.Options.Given(argSchema)
+	if !ok {
+		f.Unsound = f.Unsound || r.Format != "" || len(r.Function.Raw) == 0
+		return
+	}
+	if r.Format == "" && len(r.Function.Raw) > 0 {
+		b.report(fault.MissingOption, g.Pos, "%s has a schema, but no format that decodes the value", name).WithHint("add format => 'json'")
+	}
+	columns, problems := syntax.ParseSchema(g.Value, textPos(r.Ref, g))
+	fields, more := syntax.Fields(columns)
+	problems = append(problems, more...)
+	seen := map[string]bool{}
+	for _, c := range columns {
+		switch {
+		case seen[c.Name.Text]:
+			problems = append(problems, fault.New(fault.ColumnAlreadyExists, "the schema has the column %s twice", c.Name.Text).At(c.Pos))
+		case strings.EqualFold(c.Name.Text, "_metadata") && len(r.Function.Metadata) > 0:
+			problems = append(problems, fault.New(fault.ReservedColumn, "the column name _metadata is reserved in a schema").At(c.Pos))
+		}
+		seen[c.Name.Text] = true
+		r.Exact = append(r.Exact, c.Name.Quoted)
+	}
+	for i, field := range fields {
+		if field.Name == "_corrupt_record" && field.Type.Kind != batch.String {
+			problems = append(problems, fault.New(fault.CorruptRecordType, "_corrupt_record is %s", field.Type).At(columns[i].Pos).WithHint("it holds the raw record: declare it STRING"))
+		}
+	}
+	r.Schema = fields
+	b.Problems = append(b.Problems, problems...)
+	f.Unsound = f.Unsound || len(problems) > 0 || len(fields) == 0
+}
+
+// textPos is where the text of an argument begins, so that problems inside a schema have their own place.
+func textPos(ref syntax.TableRef, g option.Given) fault.Pos {
+	if f, ok := ref.(*syntax.TableFunc); ok {
+		for _, a := range f.Args {
+			if l, ok := a.Value.(*syntax.Literal); ok && a.Pos == g.Pos {
+				return l.TextPos
+			}
+		}
+	}
+	return g.Pos
+}
+
+func sorted(list []string) []string {
+	sort.Strings(list)
+	return list
+}
+
+func sortedLower(names []syntax.Ident) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = key(n.Text)
+	}
+	return sorted(out)
+}
