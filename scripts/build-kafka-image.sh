@@ -12,6 +12,7 @@
 # can be run again at any time. Settings: KAFKA_VERSION, KAFKA_IMAGE, SLUICE_DOCKER_DIR (state, default
 # /var/tmp/sluice-docker), DOCKER_HOST (a daemon that answers there, or at the default socket, is used as it is).
 set -euo pipefail
+PATH=$PATH:/usr/sbin:/sbin # ldconfig, dockerd
 
 kafka_version=${KAFKA_VERSION:-4.4.0}
 log4j_version=2.25.5 # of the log4j-core that this Kafka brings
@@ -99,15 +100,18 @@ make_runtime() {
   "$1/bin/java" -Xshare:dump >/dev/null
 }
 
-# copy_tools ROOT: a shell, the tools the scripts below and testcontainers' wait strategies call, and the libraries of
-# those and of the Java runtime.
+# copy_tools ROOT: a shell, the tools the scripts below and testcontainers' wait strategies call, the libraries of those
+# and of the Java runtime, and those that the compression libraries inside the jars load.
 copy_tools() {
   local tools=(bash sh cat sed grep awk sleep mkdir rm cp mv ls ln chmod env date id tr head tail od wc sort cut touch kill hostname)
   local paths=() t library
   for t in "${tools[@]}"; do paths+=("$(type -P "$t")"); done
   for t in "${paths[@]}"; do cp -L "$t" "$1/usr/bin/"; done
-  { printf '%s\n' "${paths[@]}"; find "$1/opt/jre" -type f \( -name '*.so' -o -name java \); } |
-    xargs -n1 ldd 2>/dev/null | sed -nE 's/^[^/]*(\/[^ ]+) \(0x.*/\1/p' | grep -v "^$1" | sort -u |
+  {
+    { printf '%s\n' "${paths[@]}"; find "$1/opt/jre" -type f \( -name '*.so' -o -name java \); } |
+      xargs -n1 ldd 2>/dev/null | sed -nE 's/^[^/]*(\/[^ ]+) \(0x.*/\1/p' | grep -v "^$1"
+    ldconfig -p | sed -nE 's/^[[:space:]]*lib(pthread\.so\.0|dl\.so\.2|rt\.so\.1|m\.so\.6) .* => (.*)/\2/p'
+  } | sort -u |
     while read -r library; do install -D "$library" "$1$library"; done
 }
 

@@ -1,0 +1,195 @@
+package kafka
+
+import (
+	"slices"
+
+	"sluice/batch"
+	"sluice/fault"
+	"sluice/format"
+	"sluice/source"
+)
+
+// HeaderType is the type of a record's headers.
+var HeaderType = batch.ArrayOf(batch.StructOf(batch.Field{Name: "key", Type: batch.Of(batch.String)}, batch.Field{Name: "value", Type: batch.Of(batch.Binary)}))
+
+// Meta lists what a source knows of every record: the columns of read_kafka without a format, as in Spark.
+func Meta() []batch.Field {
+	return []batch.Field{
+		{Name: "key", Type: batch.Of(batch.Binary)},
+		{Name: "value", Type: batch.Of(batch.Binary)},
+		{Name: "topic", Type: batch.Of(batch.String)},
+		{Name: "partition", Type: batch.Of(batch.Int)},
+		{Name: "offset", Type: batch.Of(batch.BigInt)},
+		{Name: "timestamp", Type: batch.Of(batch.Timestamp)},
+		{Name: "timestampType", Type: batch.Of(batch.Int)},
+		{Name: "headers", Type: HeaderType},
+	}
+}
+
+// columns turns records into columns. It has two sets of buffers and uses them in turn.
+type columns struct {
+	fields  []batch.Field
+	decoder format.Decoder
+	nulls   nullPolicy
+	decoded []int    // of fields: those the decoder makes, in its order
+	meta    []int    // of fields: the others
+	names   []string // what each of meta is
+	sets    [2]columnSet
+	turn    int
+}
+
+type columnSet struct {
+	decoded, meta []batch.Builder
+	pos           positions
+}
+
+func newColumns(want []source.Column, decoder format.Decoder, nulls nullPolicy) (*columns, error) {
+	c := &columns{decoder: decoder, nulls: nulls}
+	known := Meta()
+	for i, w := range want {
+		c.fields = append(c.fields, w.Field)
+		if w.Meta == "" {
+			c.decoded = append(c.decoded, i)
+			continue
+		}
+		at := slices.IndexFunc(known, func(f batch.Field) bool { return f.Name == w.Meta })
+		if at < 0 || !known[at].Type.Equal(w.Field.Type) {
+			return nil, fault.New(fault.InternalError, "a Kafka record has no %s of type %s", w.Meta, w.Field.Type)
+		}
+		c.meta = append(c.meta, i)
+		c.names = append(c.names, w.Meta)
+	}
+	if len(c.decoded) > 0 && decoder == nil {
+		return nil, fault.New(fault.InternalError, "columns of the value without a decoder")
+	}
+	for i := range c.sets {
+		c.sets[i].decoded, c.sets[i].meta = c.builders(c.decoded), c.builders(c.meta)
+	}
+	return c, nil
+}
+
+func (c *columns) builders(of []int) []batch.Builder {
+	out := make([]batch.Builder, len(of))
+	for i, f := range of {
+		out[i].Init(c.fields[f].Type, 0)
+	}
+	return out
+}
+
+// none is a batch without rows.
+func (c *columns) none() batch.Columns {
+	return c.output(&columnSet{decoded: c.builders(c.decoded), meta: c.builders(c.meta)}, 0)
+}
+
+// build makes the rows of the records taken, and lists those that none could be made of.
+func (c *columns) build(t *taken) (batch.Columns, []batch.Bad, error) {
+	set := &c.sets[c.turn]
+	c.turn = 1 - c.turn
+	set.reset()
+	var bad []format.BadValue
+	if c.decoder != nil && len(t.values) > 0 {
+		bad = c.decoder.Decode(t.values, set.decoded)
+	}
+	kept := t.kept(bad)
+	set.pos.fill(t, kept)
+	for i := range set.meta {
+		if err := t.appendMeta(&set.meta[i], c.names[i], kept); err != nil {
+			return batch.Columns{}, nil, err
+		}
+	}
+	records, err := t.bad(bad)
+	return c.output(set, len(kept)), records, err
+}
+
+func (s *columnSet) reset() {
+	for i := range s.decoded {
+		s.decoded[i].Reset()
+	}
+	for i := range s.meta {
+		s.meta[i].Reset()
+	}
+}
+
+func (c *columns) output(set *columnSet, rows int) batch.Columns {
+	out := batch.Columns{Fields: c.fields, Cols: make([]batch.Column, len(c.fields)), Len: rows, Pos: set.pos.positions}
+	for i, f := range c.decoded {
+		out.Cols[f] = set.decoded[i].Column()
+	}
+	for i, f := range c.meta {
+		out.Cols[f] = set.meta[i].Column()
+	}
+	return out
+}
+
+// positions are the buffers of a batch's positions.
+type positions struct{ positions batch.Positions }
+
+func (p *positions) fill(t *taken, kept []int32) {
+	n := len(kept)
+	p.positions = batch.Positions{
+		Split:  slices.Grow(p.positions.Split[:0], n)[:n],
+		Offset: slices.Grow(p.positions.Offset[:0], n)[:n],
+		Index:  slices.Grow(p.positions.Index[:0], n)[:n],
+	}
+	for i, from := range kept {
+		p.positions.Split[i], p.positions.Offset[i] = t.splits[from], t.offsets[from]
+	}
+	clear(p.positions.Index)
+}
+
+// kept are the records that a row was made of.
+func (t *taken) kept(bad []format.BadValue) []int32 {
+	out := slices.Grow(t.rows[:0], len(t.values))
+	for i := range t.values {
+		if len(bad) > 0 && bad[0].Index == i {
+			made := bad[0].Kept
+			bad = bad[1:]
+			if !made {
+				continue
+			}
+		}
+		out = append(out, int32(i))
+	}
+	t.rows = out
+	return out
+}
+
+// bad returns the bad records with all that is needed to keep them, in the order of their positions.
+func (t *taken) bad(values []format.BadValue) ([]batch.Bad, error) {
+	if len(values) == 0 && len(t.refused) == 0 {
+		return nil, nil
+	}
+	var out []batch.Bad
+	var order []refused
+	for _, v := range values {
+		r := refused{t.splits[v.Index], t.offsets[v.Index], t.places[v.Index]}
+		b, err := t.badRecord(r)
+		if err != nil {
+			return nil, err
+		}
+		b.Kept, b.Err = v.Kept, v.Err
+		out, order = append(out, b), append(order, r)
+	}
+	for _, r := range t.refused {
+		b, err := t.badRecord(r)
+		if err != nil {
+			return nil, err
+		}
+		b.Err = fault.New(fault.NullValue, "the record has no value").WithHint("on_null_value => 'ignore' leaves such records out")
+		out, order = append(out, b), append(order, r)
+	}
+	sortBoth(out, order)
+	return out, nil
+}
+
+func (t *taken) badRecord(r refused) (batch.Bad, error) {
+	m := &t.moves[r.split]
+	var rec record
+	if err := t.parse(r.place, &rec); err != nil {
+		return batch.Bad{}, corrupt(m.p, r.offset, err)
+	}
+	return batch.Bad{
+		Split: m.p.split, At: batch.Offset{At: r.offset}, Time: rec.time * 1000,
+		Key: slices.Clone(rec.key), Value: slices.Clone(rec.value), Headers: rec.cloneHeaders(),
+	}, nil
+}

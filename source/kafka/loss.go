@@ -1,0 +1,219 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"sluice/batch"
+	"sluice/fault"
+)
+
+// sameTopics makes sure that the topics are those that the marks speak of. A topic whose id changed is always a stop
+// (D-6): its offsets are other records' now.
+func (s *Source) sameTopics(ctx context.Context, from, until batch.Position) error {
+	if !s.doubtful(from, until) {
+		return nil
+	}
+	found, err := s.lookUp(ctx)
+	if err != nil {
+		return err
+	}
+	s.replace(found)
+	for _, marks := range []batch.Position{from, until} {
+		for _, m := range marks {
+			p := s.find(m.Split)
+			if p == nil {
+				if topic, _ := splitParts(m.Split); s.opts.subscribes(topic) && !s.opts.allowLoss {
+					return fault.New(fault.UnknownTopic, "%s does not exist any more; it was read up to offset %d", m.Split, m.Next.At).
+						WithHint("restore the topic, or set allow_data_loss => 'true' to go on without it")
+				}
+				continue
+			}
+			if m.ID != "" && m.ID != p.idText {
+				return s.recreated(ctx, p, m)
+			}
+		}
+	}
+	return nil
+}
+
+// doubtful reports whether a mark does not fit what is known of its partition, or a topic has vanished.
+func (s *Source) doubtful(from, until batch.Position) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	matched := 0
+	for _, p := range s.parts {
+		if p.gone {
+			return true
+		}
+		if m, ok := from.Find(p.split); ok && m.ID != "" && m.ID != p.idText {
+			return true
+		}
+		if m, ok := until.Find(p.split); ok {
+			matched++
+			if m.ID != "" && m.ID != p.idText {
+				return true
+			}
+		}
+	}
+	return matched < len(until) // an end was taken of a partition found since
+}
+
+// replace takes over partitions as they are now. What was fetched of a topic that changed is forgotten.
+func (s *Source) replace(found []*partition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parts = slices.DeleteFunc(s.parts, func(p *partition) bool {
+		i, ok := slices.BinarySearchFunc(found, p.split, bySplit)
+		gone := !ok || found[i].id != p.id
+		if gone {
+			p.turn++
+			p.wanted = false
+		}
+		return gone
+	})
+	s.learn(found, "")
+}
+
+func bySplit(p *partition, split string) int { return cmp.Compare(p.split, split) }
+
+func (s *Source) find(split string) *partition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i, ok := slices.BinarySearchFunc(s.parts, split, bySplit); ok {
+		return s.parts[i]
+	}
+	return nil
+}
+
+// recreated is the error for a mark of a topic that is no more.
+func (s *Source) recreated(ctx context.Context, p *partition, m batch.Mark) error {
+	e := fault.New(fault.TopicRecreated, "topic %s was deleted and created again: partition %d was read up to offset %d of the topic with id %s, and the topic of that name now has id %s",
+		p.topic, p.number, m.Next.At, m.ID, p.idText).
+		WithHint("reset the flow's checkpoint to read the new topic from its start and keep what its tables hold, or run a full refresh")
+	if start, end, err := s.bounds(ctx, p); err == nil {
+		e.WithDetail("records of the old topic from offset %d on are lost; %s", m.Next.At, holds(start, end))
+	}
+	return e
+}
+
+func holds(start, end int64) string {
+	if start == end {
+		return "the topic of today is empty"
+	}
+	return fmt.Sprintf("the topic of today holds offsets %d to %d", start, end-1)
+}
+
+// bounds asks for a partition's log start and high watermark.
+func (s *Source) bounds(ctx context.Context, p *partition) (start, end int64, err error) {
+	starts, err := s.admin.ListStartOffsets(ctx, p.topic)
+	if err == nil {
+		var ends kadm.ListedOffsets
+		if ends, err = s.admin.ListEndOffsets(ctx, p.topic); err == nil {
+			a, _ := starts.Lookup(p.topic, p.number)
+			b, _ := ends.Lookup(p.topic, p.number)
+			if err = cmp.Or(a.Err, b.Err); err == nil {
+				return a.Offset, b.Offset, nil
+			}
+		}
+	}
+	return 0, 0, s.opts.client.Fault(ctx, err, "asking for the offsets of %s", p.split)
+}
+
+// recover deals with the active partitions that cannot go on: it returns the error of the first, or moves a partition
+// whose records are gone to the start of its log if the user allows that.
+func (s *Source) recover(ctx context.Context) error {
+	for _, p := range s.reading.active {
+		s.mu.Lock()
+		err, lost := p.err, p.outOfRange
+		buffered := p.left > 0 || len(p.queue) > 0
+		s.mu.Unlock()
+		if buffered {
+			continue // what was fetched before is read first
+		}
+		if err != nil {
+			return err
+		}
+		if lost {
+			if err := s.outOfRange(ctx, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// outOfRange finds out why a broker has nothing at a partition's position.
+func (s *Source) outOfRange(ctx context.Context, p *partition) error {
+	start, end, err := s.bounds(ctx, p)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	at := p.next
+	s.mu.Unlock()
+	switch {
+	case at < start && !s.opts.allowLoss:
+		return fault.New(fault.DataLoss, "topic %s, partition %d: offsets %d to %d are gone, they were not read yet", p.topic, p.number, at, start-1).
+			WithDetail("%s", holds(start, end)).
+			WithHint("set allow_data_loss => 'true' to go on at offset %d, or run a full refresh; a longer retention avoids it", start)
+	case at > end:
+		return fault.New(fault.TopicRecreated, "topic %s, partition %d was read up to offset %d, but it ends at %d: it lost records that were acknowledged, or is another topic", p.topic, p.number, at, end).
+			WithHint("reset the flow's checkpoint to read the topic from its start and keep what its tables hold, or run a full refresh")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.outOfRange = false
+	if at < start {
+		p.skip(min(start, p.until))
+	}
+	s.work.Broadcast()
+	return nil
+}
+
+// skip moves over records that are lost. Nothing is buffered, and s.mu is held.
+func (p *partition) skip(to int64) {
+	p.lost += to - p.pos
+	p.pos, p.next, p.empty = to, to, to
+	p.turn++
+}
+
+// openTransaction is the error of a drain that an open transaction has kept from its end for too long (D-7).
+func (s *Source) openTransaction(ctx context.Context, p *partition) error {
+	s.mu.Lock()
+	stable, text := p.stable, p.blockedText()
+	p.blockedSince = time.Time{} // whoever reads again waits again
+	s.mu.Unlock()
+	e := fault.New(fault.OpenTransaction, "%s has been open for longer than drain_timeout (%v)", text, s.drain).
+		WithHint("end or abort the producer's transaction, or set sluice.drain_timeout higher")
+	producers, err := s.admin.DescribeProducers(ctx, kadm.TopicsSet{p.topic: {p.number: {}}})
+	if err != nil {
+		return e.WithDetail("the producer cannot be told: %v", err)
+	}
+	for _, d := range producers.SortedProducers() {
+		if d.CurrentTxnStartOffset >= 0 && d.CurrentTxnStartOffset <= stable {
+			return e.WithDetail("%s", s.describe(ctx, d))
+		}
+	}
+	return e
+}
+
+func (s *Source) describe(ctx context.Context, d kadm.DescribedProducer) string {
+	text := fmt.Sprintf("producer id %d, epoch %d", d.ProducerID, d.ProducerEpoch)
+	if txns, err := s.admin.ListTransactions(ctx, []int64{d.ProducerID}, nil); err == nil {
+		for _, id := range txns.TransactionalIDs() {
+			text += ", transactional id " + id
+		}
+	}
+	return text
+}
+
+// blockedText says what holds a partition up. Source.mu is held.
+func (p *partition) blockedText() string {
+	return fmt.Sprintf("a transaction at offset %d of topic %s, partition %d (high watermark %d)", p.stable, p.topic, p.number, p.end)
+}

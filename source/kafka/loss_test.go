@@ -1,0 +1,167 @@
+package kafka
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sluice/batch"
+	"sluice/fault"
+)
+
+func (k *cluster) deleteRecords(topic string, partition int32, before int64) {
+	k.t.Helper()
+	var to kadm.Offsets
+	to.AddOffset(topic, partition, before, -1)
+	if _, err := k.admin.DeleteRecords(context.Background(), to); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+func (k *cluster) recreate(topic string, partitions int32) {
+	k.t.Helper()
+	if _, err := k.admin.DeleteTopic(context.Background(), topic); err != nil {
+		k.t.Fatal(err)
+	}
+	k.create(topic, partitions)
+	k.client = k.newClient() // the old one remembers the old topic's id
+}
+
+// D-6, A-66, A-69: retention overtakes the reader, before it starts and while it runs.
+func TestRecordsGone(t *testing.T) {
+	onEach(t, func(t *testing.T, k *cluster) {
+		topic := k.topic(1)
+		for range 9 {
+			k.produce(topic, 0, "v")
+		}
+		s := k.source(topic)
+		pos := start(t, s)
+		pos[0].Next.At = 2
+		k.deleteRecords(topic, 0, 5)
+		_, _, _, err := s.Read(within(t, time.Minute), pos, batch.Limit{})
+		mustFail(t, err, fault.DataLoss, topic, "partition 0", "offsets 2 to 4", "holds offsets 5 to 8", "allow_data_loss")
+		for _, option := range [][2]string{{"allow_data_loss", "true"}, {"failOnDataLoss", "false"}} {
+			s = k.source(topic, option[0], option[1])
+			for range 2 { // the same range again
+				got, r := next(t, s, pos, batch.Limit{})
+				if x := r.Splits[0]; len(got) != 0 || x.From.At != 2 || x.To.At != 5 || x.Lost != 3 {
+					t.Errorf("the gap is not recorded: %v %+v", got, x)
+				}
+				got, _ = drain(t, s, pos.With(r), end(t, s))
+				equal(t, got, "0@5=v", "0@6=v", "0@7=v", "0@8=v") // at the log start, never at the end
+			}
+		}
+		// While running, and everything is gone.
+		k.deleteRecords(topic, 0, 9)
+		pos[0].Next.At = 7
+		got, r := next(t, s, pos, batch.Limit{Until: end(t, s)})
+		if x := r.Splits[0]; len(got) != 0 || x.Lost != 2 || x.To.At != 9 {
+			t.Errorf("%v %+v", got, x)
+		}
+	})
+}
+
+// D-6, A-67: a topic that was created again is always a stop, for a running source and for a new one.
+func TestTopicRecreated(t *testing.T) {
+	onEach(t, func(t *testing.T, k *cluster) {
+		topic := k.topic(1)
+		k.produce(topic, 0, "old", "old", "old")
+		running := k.source(topic, "allow_data_loss", "true")
+		pos := start(t, running)
+		got, r := next(t, running, pos, batch.Limit{})
+		equal(t, got, "0@0=old", "0@1=old", "0@2=old")
+		pos = pos.With(r)
+		k.recreate(topic, 1)
+		k.produce(topic, 0, "new", "new", "new", "new", "new")
+		_, _, _, err := running.Read(within(t, time.Minute), pos, batch.Limit{})
+		mustFail(t, err, fault.TopicRecreated, topic, "partition 0", "offset 3", "offsets 0 to 4", "checkpoint")
+		_, _, _, err = running.Read(within(t, time.Minute), pos, batch.Limit{})
+		mustFail(t, err, fault.TopicRecreated)
+		fresh := k.source(topic)
+		_, _, _, err = fresh.Read(within(t, time.Minute), pos, batch.Limit{})
+		mustFail(t, err, fault.TopicRecreated)
+		// After a reset of the checkpoint both go on, in the new topic.
+		for _, s := range []*Source{running, fresh} {
+			got, _ = next(t, s, start(t, s), batch.Limit{})
+			equal(t, got, "0@0=new", "0@1=new", "0@2=new", "0@3=new", "0@4=new")
+		}
+	})
+}
+
+// A position beyond the end: a broker without topic ids shows a new topic so, and an unclean election lost records.
+func TestPositionBeyondTheEnd(t *testing.T) {
+	onEach(t, func(t *testing.T, k *cluster) {
+		topic := k.topic(1)
+		k.produce(topic, 0, "a")
+		s := k.source(topic, "allow_data_loss", "true")
+		pos := start(t, s)
+		pos[0].Next.At = 800
+		_, _, _, err := s.Read(within(t, time.Minute), pos, batch.Limit{})
+		mustFail(t, err, fault.TopicRecreated, topic, "offset 800", "ends at 1")
+	})
+}
+
+func TestTopicDeletedWhileRunning(t *testing.T) {
+	onEach(t, func(t *testing.T, k *cluster) {
+		topic := k.topic(1)
+		k.produce(topic, 0, "a")
+		s := k.source(topic)
+		pos := start(t, s)
+		_, r := next(t, s, pos, batch.Limit{})
+		if _, err := k.admin.DeleteTopic(context.Background(), topic); err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err := s.Read(within(t, time.Minute), pos.With(r), batch.Limit{})
+		mustFail(t, err, fault.UnknownTopic, topic)
+	})
+}
+
+// D-56, A-98: a topic that does not exist fails with near names, and is not created by asking.
+func TestMissingTopic(t *testing.T) {
+	onEach(t, func(t *testing.T, k *cluster) {
+		topic := k.topic(1)
+		typo := topic[:len(topic)-1] + "x"
+		for range 2 {
+			s := k.source(typo)
+			_, err := s.Start(within(t, time.Minute))
+			mustFail(t, err, fault.UnknownTopic, typo, "did you mean")
+			mustFail(t, s.Check(within(t, time.Minute)), fault.UnknownTopic)
+			if fault.From(err).Code.Retry == fault.Backoff {
+				t.Error("a missing topic is final")
+			}
+		}
+	})
+}
+
+// A pattern takes topics that appear later, and leaves out a deleted one only if data may be lost.
+func TestSubscribePattern(t *testing.T) {
+	onEach(t, func(t *testing.T, k *cluster) {
+		one := k.topic(1)
+		k.produce(one, 0, "a")
+		s := k.open(Config{Options: k.options("", "subscribePattern", one+".*", "kafka.metadata.max.age.ms", "100"), Stream: true})
+		pos := start(t, s)
+		got, r := next(t, s, pos, batch.Limit{})
+		equal(t, got, "0@0=a")
+		pos = pos.With(r)
+		k.create(one+"-later", 1)
+		k.send(&kgo.Record{Topic: one + "-later", Value: []byte("b")})
+		got, r = next(t, s, pos, batch.Limit{})
+		equal(t, got, "0@0=b")
+		pos = pos.With(r)
+		if len(pos) != 2 {
+			t.Fatalf("%v", pos)
+		}
+		if _, err := k.admin.DeleteTopic(context.Background(), one); err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err := s.Read(within(t, time.Minute), pos, batch.Limit{})
+		mustFail(t, err, fault.UnknownTopic, one+"/0", "offset 1")
+		s = k.open(Config{Options: k.options("", "subscribePattern", one+".*", "allow_data_loss", "true"), Stream: true})
+		k.send(&kgo.Record{Topic: one + "-later", Value: []byte("c")})
+		got, _ = next(t, s, pos, batch.Limit{})
+		equal(t, got, "0@1=c")
+	})
+}
