@@ -93,15 +93,16 @@ func (e *Engine) open(opt Options) error {
 	return nil
 }
 
-// configure does what needs a connection: the scan function, the zone (an extension's setting) and the lock, last.
+// configure does what needs a connection: the functions, the zone (an extension's setting) and the lock, last.
 func (e *Engine) configure(opt Options) error {
 	conn, err := e.connect()
 	if err != nil {
 		return err
 	}
 	defer duckdb.Disconnect(&conn)
-	if C.sluice_register(C.duckdb_connection(conn.Ptr)) != C.DuckDBSuccess {
-		return fault.New(fault.InternalError, "DuckDB does not take the scan function")
+	c := C.duckdb_connection(conn.Ptr)
+	if C.sluice_register_scan(c) != C.DuckDBSuccess || C.sluice_register_clock(c) != C.DuckDBSuccess {
+		return fault.New(fault.InternalError, "DuckDB does not take the engine's functions")
 	}
 	if err := execute(conn, "SET GLOBAL TimeZone = "+quoteText(opt.Zone)); err != nil {
 		return fault.New(fault.EngineUnavailable, "DuckDB does not know the time zone %q", opt.Zone).

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-bool sluice_execute(sluice_run *run, bool clock, int64_t micros) {
+bool sluice_execute(sluice_run *run, bool parameter, int64_t micros) {
 	memset(&run->result, 0, sizeof run->result);
 	run->chunk = NULL;
-	if (clock) {
+	if (parameter) {
 		duckdb_timestamp at = {micros};
 		duckdb_bind_timestamp_tz(run->statement, 1, at);
 	}

@@ -35,7 +35,7 @@ func (s *Statement) guard() (*prepared, error) {
 		return s.plain, nil
 	}
 	if s.guarded == nil {
-		guarded, err := s.ready(s.compiled.Guarded)
+		guarded, err := s.ready(s.compiled.Guarded, s.compiled.Clock)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +125,11 @@ func (s *Statement) pass(ctx context.Context, p *prepared, at time.Time, out *re
 
 // start begins a run of p; finish must follow.
 func (s *Statement) start(ctx context.Context, p *prepared, at time.Time) error {
-	if C.sluice_execute(p.run, C.bool(s.compiled.Clock), C.int64_t(at.UnixMicro())) {
+	s.runs++
+	if s.clock != nil {
+		s.clock.micros = at.UnixMicro()
+	}
+	if C.sluice_execute(p.run, C.bool(p.parameter), C.int64_t(at.UnixMicro())) {
 		return nil
 	}
 	return s.failure(ctx, p)

@@ -71,6 +71,9 @@ static void init(duckdb_init_info info) {
 	duckdb_init_set_max_threads(info, 1);
 }
 
+static const uint64_t *valid_of(const sluice_buffers *b) { return (const uint64_t *)b->valid; }
+static const uint32_t *offsets_of(const sluice_buffers *b) { return (const uint32_t *)b->offsets; }
+
 static bool is_valid(const uint64_t *valid, idx_t i) { return valid[i / 64] >> (i % 64) & 1; }
 
 // Copies the bits of n rows from start on.
@@ -127,9 +130,9 @@ static inline void inline_text(duckdb_string_t *out, const char *text, uint32_t 
 // since the memory of a pulled piece is used again while DuckDB may still hold a chunk of it.
 static void fill_text(duckdb_vector vector, const sluice_buffers *b, idx_t start, idx_t n, bool copy) {
 	duckdb_string_t *out = duckdb_vector_get_data(vector);
-	const uint32_t *offsets = b->offsets + start;
+	const uint32_t *offsets = offsets_of(b) + start;
 	for (idx_t i = 0; i < n; i++) {
-		const char *text = b->bytes + offsets[i];
+		const char *text = (const char *)b->bytes + offsets[i];
 		uint32_t length = offsets[i + 1] - offsets[i];
 		if (length <= INLINE_BYTES) {
 			inline_text(out + i, text, length);
@@ -166,8 +169,9 @@ static void fill_struct(duckdb_vector vector, const sluice_node *node, const slu
 		fill(duckdb_struct_vector_get_child(vector, i), child, b + (child - node), start, n, copy);
 		child += child->size;
 	}
-	for (idx_t i = 0; b->valid != NULL && i < n; i++) {
-		if (!is_valid(b->valid, start + i)) {
+	const uint64_t *valid = valid_of(b);
+	for (idx_t i = 0; valid != NULL && i < n; i++) {
+		if (!is_valid(valid, start + i)) {
 			set_null(vector, node, i);
 		}
 	}
@@ -175,7 +179,7 @@ static void fill_struct(duckdb_vector vector, const sluice_node *node, const slu
 
 static void fill_list(duckdb_vector vector, const sluice_node *node, const sluice_buffers *b, idx_t start, idx_t n,
                       bool copy) {
-	const uint32_t *offsets = b->offsets + start;
+	const uint32_t *offsets = offsets_of(b) + start;
 	uint32_t first = offsets[0];
 	idx_t total = offsets[n] - first;
 	duckdb_list_vector_reserve(vector, total);
@@ -199,10 +203,10 @@ static void fill(duckdb_vector vector, const sluice_node *node, const sluice_buf
 	if (n == 0) {
 		return;
 	}
-	fill_validity(vector, b->valid, start, n);
+	fill_validity(vector, valid_of(b), start, n);
 	switch (node->layout) {
 	case SLUICE_FIXED:
-		memcpy(duckdb_vector_get_data(vector), b->fixed + start * node->width, n * node->width);
+		memcpy(duckdb_vector_get_data(vector), (const char *)b->fixed + start * node->width, n * node->width);
 		break;
 	case SLUICE_DECIMAL16: {
 		int16_t *out = duckdb_vector_get_data(vector);
@@ -286,7 +290,7 @@ static void scan(duckdb_function_info info, duckdb_data_chunk output) {
 	duckdb_data_chunk_set_size(output, n);
 }
 
-duckdb_state sluice_register(duckdb_connection connection) {
+duckdb_state sluice_register_scan(duckdb_connection connection) {
 	duckdb_table_function function = duckdb_create_table_function();
 	duckdb_logical_type bigint = duckdb_create_logical_type(DUCKDB_TYPE_BIGINT);
 	duckdb_table_function_set_name(function, SLUICE_SCAN);

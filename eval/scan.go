@@ -51,10 +51,12 @@ func (s *source) recovered() {
 //export sluiceSource
 func sluiceSource(handle C.uintptr_t) (c *C.sluice_source) {
 	defer func() { _ = recover() }() // not a handle of ours: the SQL made it up
-	if s, ok := cgo.Handle(handle).Value().(*source); ok {
-		return s.c
+	s, ok := cgo.Handle(handle).Value().(*source)
+	if !ok {
+		return nil
 	}
-	return nil
+	s.plans++
+	return s.c
 }
 
 //export sluiceOpen

@@ -25,12 +25,14 @@ typedef struct {
 	int32_t size;     // nodes of the tree, this one included
 } sluice_node;
 
-// The buffers of one node of an input (see batch.Column). They may be Go memory; it is pinned.
+// The buffers of one node of an input (see batch.Column), by their addresses. They may be Go memory, which is pinned.
+// They are no pointers because Go writes them: its write barrier would look at what the field held before, and that may
+// be memory the collector has taken back.
 typedef struct {
-	const char *fixed;
-	const uint64_t *valid; // NULL: no nulls
-	const uint32_t *offsets;
-	const char *bytes;
+	uintptr_t fixed;
+	uintptr_t valid; // 0: no nulls
+	uintptr_t offsets;
+	uintptr_t bytes;
 } sluice_buffers;
 
 // An input of a statement. One source serves any number of scans at once.
@@ -68,14 +70,18 @@ typedef struct {
 	duckdb_data_chunk chunk;
 } sluice_run;
 
-// The table function's name; its argument is the address of a source as a BIGINT.
+// The table function's name; its argument is the handle of a source.
 #define SLUICE_SCAN "sluice_scan"
 
-// Makes the table function known to the instance behind the connection.
-duckdb_state sluice_register(duckdb_connection connection);
+// The name of the function that gives the batch time; its argument is the handle of a clock.
+#define SLUICE_CLOCK "sluice_clock"
 
-// Starts the statement. With clock, parameter 1 is the batch time in microseconds. False means an error in run->result.
-bool sluice_execute(sluice_run *run, bool clock, int64_t micros);
+// Make the functions known to the instance behind the connection.
+duckdb_state sluice_register_scan(duckdb_connection connection);
+duckdb_state sluice_register_clock(duckdb_connection connection);
+
+// Starts the statement. With parameter, parameter 1 is the batch time in microseconds. False means an error in run->result.
+bool sluice_execute(sluice_run *run, bool parameter, int64_t micros);
 
 // Brings the next chunk into run->views. Returns its rows, 0 at the end, -1 with an error in run->result.
 int64_t sluice_fetch(sluice_run *run);

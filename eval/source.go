@@ -44,6 +44,7 @@ type source struct {
 	places places        // of the fields in batches
 	input  Input         // of the run at hand
 	err    error         // why a scan of the run at hand failed
+	plans  int           // how often DuckDB has planned a query over it: once, if all is well
 }
 
 // places says where each field of a source was in the last batch. Batches of one origin look alike.
@@ -209,10 +210,10 @@ func fillColumn(out []C.sluice_buffers, column *batch.Column, rows int, pins *ru
 		return nil, fault.New(fault.InternalError, "buffers do not hold %d rows of %s", rows, column.Type)
 	}
 	out[0] = C.sluice_buffers{
-		fixed:   (*C.char)(pin(column.Fixed, pins)),
-		valid:   (*C.uint64_t)(pin(column.Valid, pins)),
-		offsets: (*C.uint32_t)(pin(column.Offsets, pins)),
-		bytes:   (*C.char)(pin(column.Bytes, pins)),
+		fixed:   pin(column.Fixed, pins),
+		valid:   pin(column.Valid, pins),
+		offsets: pin(column.Offsets, pins),
+		bytes:   pin(column.Bytes, pins),
 	}
 	out = out[1:]
 	for i := range column.Children {
@@ -246,11 +247,12 @@ func childRows(column *batch.Column, rows int) (children int, ok bool) {
 	return 0, len(column.Fixed) >= rows*column.Type.Width()
 }
 
-func pin[T any](s []T, pins *runtime.Pinner) unsafe.Pointer {
+// pin keeps s where it is and returns its address, 0 for none.
+func pin[T any](s []T, pins *runtime.Pinner) C.uintptr_t {
 	if len(s) == 0 {
-		return nil
+		return 0
 	}
 	p := unsafe.SliceData(s)
 	pins.Pin(p)
-	return unsafe.Pointer(p)
+	return C.uintptr_t(uintptr(unsafe.Pointer(p)))
 }

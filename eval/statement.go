@@ -9,6 +9,7 @@ import "C"
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	duckdb "github.com/duckdb/duckdb-go-bindings"
@@ -25,11 +26,13 @@ type Statement struct {
 	compiled *dialect.Compiled
 	conn     duckdb.Connection
 	sources  []*source
+	clock    *clock // nil unless the plain statement calls it
 	plain    *prepared
 	guarded  *prepared // nil until it is needed (D-49)
 	pins     runtime.Pinner
 	results  [2]results // used in turn
 	turn     int
+	runs     int // how often SQL has been run
 }
 
 // Prepare makes c ready to run. An error means that dialect and DuckDB disagree: INTERNAL_ERROR.
@@ -64,9 +67,18 @@ func (s *Statement) prepare() error {
 	for i := range s.results {
 		s.results[i].init(s.compiled)
 	}
+	sql, parameter := s.compiled.SQL, s.compiled.Clock
+	if s.compiled.Clock && s.readsStream() {
+		s.clock = newClock()
+		sql, parameter = s.clock.call(sql), false
+	}
 	var err error
-	s.plain, err = s.ready(s.compiled.SQL)
+	s.plain, err = s.ready(sql, parameter)
 	return err
+}
+
+func (s *Statement) readsStream() bool {
+	return slices.ContainsFunc(s.compiled.Reads, func(r dialect.Read) bool { return r.Relation.Stream })
 }
 
 // Close frees the statement and the results it has returned.
@@ -84,28 +96,29 @@ func (s *Statement) free() {
 	s.plain.free()
 	s.guarded.free()
 	duckdb.Disconnect(&s.conn)
+	s.clock.free()
 	for _, source := range s.sources {
 		source.free()
 	}
-	s.sources = nil
 }
 
 // prepared is one of a statement's two texts, ready to run. The C side keeps it in memory that DuckDB may point to.
 type prepared struct {
 	statement duckdb.PreparedStatement
+	parameter bool // the batch time is parameter 1
 	run       *C.sluice_run
 }
 
-// ready prepares sql and checks that its columns are what the compiled query promises.
-func (s *Statement) ready(sql string) (*prepared, error) {
-	p := &prepared{}
+// ready prepares sql and checks that its columns and parameters are what the compiled query promises.
+func (s *Statement) ready(sql string, parameter bool) (*prepared, error) {
+	p := &prepared{parameter: parameter}
 	if duckdb.Prepare(s.conn, sql, &p.statement) != duckdb.StateSuccess {
 		err := fault.New(fault.InternalError, "DuckDB refuses a query: %s", firstLine(duckdb.PrepareError(p.statement))).WithDetail("%s", sql)
 		p.free()
 		return nil, err
 	}
 	types := resultTypes(s.compiled)
-	if err := p.check(types, s.compiled.Clock); err != nil {
+	if err := p.check(types); err != nil {
 		p.free()
 		return nil, err.WithDetail("%s", sql)
 	}
@@ -122,7 +135,7 @@ func (s *Statement) ready(sql string) (*prepared, error) {
 }
 
 // check compares the statement's columns and parameters with what they must be.
-func (p *prepared) check(types []batch.Type, clock bool) *fault.Error {
+func (p *prepared) check(types []batch.Type) *fault.Error {
 	if have := int(duckdb.PreparedStatementColumnCount(p.statement)); have != len(types) {
 		return fault.New(fault.InternalError, "a query yields %d columns, not %d", have, len(types))
 	}
@@ -134,7 +147,7 @@ func (p *prepared) check(types []batch.Type, clock bool) *fault.Error {
 		}
 	}
 	parameters := 0
-	if clock {
+	if p.parameter {
 		parameters = 1
 	}
 	if have := int(duckdb.NParams(p.statement)); have != parameters {

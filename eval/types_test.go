@@ -157,12 +157,12 @@ func expectEqual(t *testing.T, got, want *batch.Column, at []int32) {
 // limit of DuckDB: one vector (2048) and one row group (122880).
 func TestEveryTypeComesBack(t *testing.T) {
 	e := open(t, 1)
-	for _, typ := range everyType {
+	for k, typ := range everyType {
 		c := &dialect.Compiled{SQL: `SELECT v FROM t`, Columns: []batch.Field{field("v", typ)}, Reads: []dialect.Read{read("t", field("v", typ))}}
 		s := prepare(t, e, c)
 		for _, n := range []int{0, 1, 2047, 2048, 2049, 8000, 123_000} {
 			for _, nulls := range []float64{0, 0.2, 1} {
-				if n > 10_000 && nulls != 0.2 {
+				if n > 10_000 && (nulls != 0.2 || k%4 != 0) { // enough, and quick
 					continue
 				}
 				r := rand.New(rand.NewPCG(uint64(n), uint64(nulls*10)))
