@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -28,7 +27,11 @@ func notices(root string) (file, error) {
 	if err != nil {
 		return file{}, err
 	}
-	modules = append(modules, module{Path: "the Go standard library", Version: "of the Go release that built the binary", Dir: runtime.GOROOT()})
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return file{}, err
+	}
+	modules = append(modules, module{Path: "the Go standard library", Version: "of the Go release that built the binary", Dir: strings.TrimSpace(string(goroot))})
 	holders := map[string][]string{} // modules by licence text
 	var order []string
 	for _, m := range modules {
