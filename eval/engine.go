@@ -29,7 +29,8 @@ type Options struct {
 
 // Engine is one in-memory DuckDB instance. It holds no data between runs. Its methods may be called from any goroutine.
 type Engine struct {
-	db duckdb.Database
+	db      duckdb.Database
+	threads int
 
 	mu         sync.Mutex
 	statements map[*Statement]struct{}
@@ -50,7 +51,7 @@ func Open(opt Options) (*Engine, error) {
 	if opt.Zone == "" {
 		opt.Zone = "UTC"
 	}
-	e := &Engine{statements: map[*Statement]struct{}{}}
+	e := &Engine{threads: opt.Threads, statements: map[*Statement]struct{}{}}
 	if err := e.open(opt); err != nil {
 		return nil, err
 	}

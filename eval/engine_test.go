@@ -1,8 +1,10 @@
 package eval
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +61,25 @@ func TestSandbox(t *testing.T) {
 		if err := execute(conn, sql); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", sql, err, want)
 		}
+	}
+}
+
+// duckdb.h is DuckDB's own, of the version that is linked.
+func TestHeaderIsTheLinkedOne(t *testing.T) {
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/duckdb/duckdb-go-bindings").Output()
+	if err != nil {
+		t.Skip("no go command here: ", err)
+	}
+	want, err := os.ReadFile(strings.TrimSpace(string(dir)) + "/include/duckdb.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := os.ReadFile("duckdb.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(have, want) {
+		t.Error("duckdb.h differs from the one of the module; copy that, and change libraryVersion with it")
 	}
 }
 

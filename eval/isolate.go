@@ -17,7 +17,8 @@ type Refused struct {
 // RunIsolated is RunGuarded for a batch that contains rows which SQL refuses: it evaluates the others and names those
 // (D-15). The query must be row-wise in its first input, which must be a batch; the rows come out in the order of the
 // input. The batch is split in halves, each of which runs once; few rows run singly. So n rows take at most 2n runs, and
-// k refused ones among many about 2k log2(n/k). Errors of another class than Data end it.
+// k refused ones among many about 2k log2(n/k). The whole batch comes first, so there is no need to try RunGuarded before.
+// Errors of another class than Data end it.
 func (s *Statement) RunIsolated(ctx context.Context, inputs []Input, at time.Time) (Result, []Refused, error) {
 	guarded, err := s.guard()
 	if err != nil {

@@ -75,15 +75,22 @@ func (s *Statement) begin(ctx context.Context, inputs []Input) (end func(), err 
 	}
 	for i, source := range s.sources {
 		if err := source.set(inputs[i], &s.pins); err != nil {
-			s.pins.Unpin()
+			s.release()
 			return nil, err
 		}
 	}
 	unwatch := s.watch(ctx)
 	return func() {
 		unwatch()
-		s.pins.Unpin()
+		s.release()
 	}, nil
+}
+
+func (s *Statement) release() {
+	s.pins.Unpin()
+	for _, source := range s.sources {
+		source.unset()
+	}
 }
 
 // interruptEvery is how often an interrupt is repeated: one that comes before the query has really begun is lost.

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"runtime/cgo"
 	"runtime/debug"
-	"sync"
 
 	"sluice/fault"
 )
@@ -23,12 +22,10 @@ type scanning struct {
 	pins   runtime.Pinner
 }
 
-// failures guards source.err: two scans of one source may fail at once.
-var failures sync.Mutex
-
+// fail keeps the first error of a run: two scans of one source may fail at once.
 func (s *source) fail(err error) {
-	failures.Lock()
-	defer failures.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.err == nil {
 		s.err = err
 	}
@@ -36,8 +33,8 @@ func (s *source) fail(err error) {
 
 // failure returns why a scan of the source failed.
 func (s *source) failure() error {
-	failures.Lock()
-	defer failures.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.err
 }
 

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/cgo"
 	"strings"
+	"sync"
 	"unsafe"
 
 	duckdb "github.com/duckdb/duckdb-go-bindings"
@@ -21,7 +22,8 @@ import (
 )
 
 // Input is the rows of one relation: either a batch, or a scan. A batch is read in place; it must not change until the
-// call returns. Its columns are found by name, and their types must be the relation's.
+// call returns. Its columns are found by name, and their types must be the relation's. Rows are numbered from 0 (_row);
+// neither may have more than 2^31 of them where their numbers are asked for.
 type Input struct {
 	Batch *batch.Columns
 	Open  func() (Scan, error) // called once for each time the query reads the relation (a self join reads it twice)
@@ -30,8 +32,8 @@ type Input struct {
 // Scan brings the rows of a relation piece by piece. It is used from one thread at a time, which need not be the caller's
 // when the engine has more than one.
 type Scan interface {
-	// Next returns the next rows, of which max = 0 leaves the number to the scan; none at the end. They must stay as they
-	// are until the next call.
+	// Next returns the next rows, none at the end. eval passes 0 for max: the scan chooses how many. The rows must stay as
+	// they are until the next call.
 	Next(max int) (batch.Columns, error)
 	// Close is called exactly once, also when the scan has not been read to its end.
 	Close() error
@@ -42,9 +44,11 @@ type source struct {
 	c      *C.sluice_source
 	fields []batch.Field // the columns of the relation that are read, without _row
 	places places        // of the fields in batches
-	input  Input         // of the run at hand
-	err    error         // why a scan of the run at hand failed
 	plans  int           // how often DuckDB has planned a query over it: once, if all is well
+
+	input Input // of the run at hand
+	mu    sync.Mutex
+	err   error // why a scan of the run at hand failed
 }
 
 // places says where each field of a source was in the last batch. Batches of one origin look alike.
@@ -164,6 +168,9 @@ func (s *source) set(in Input, pins *runtime.Pinner) error {
 	return s.fill(s.c.buffers, in.Batch, s.places, pins)
 }
 
+// unset forgets the input, so that nothing of a run outlives it.
+func (s *source) unset() { s.input = Input{} }
+
 // limit lets DuckDB see the rows of the batch from first up to end only.
 func (s *source) limit(first, end int) { s.c.first, s.c.end = C.idx_t(first), C.idx_t(end) }
 
@@ -227,7 +234,7 @@ func fillColumn(out []C.sluice_buffers, column *batch.Column, rows int, pins *ru
 
 // childRows returns how many rows the children of column must have, and whether its own buffers hold the given rows.
 func childRows(column *batch.Column, rows int) (children int, ok bool) {
-	if column.Len != rows || column.Valid != nil && len(column.Valid) < (rows+63)/64 {
+	if column.Len < rows || column.Valid != nil && len(column.Valid) < (rows+63)/64 {
 		return 0, false
 	}
 	if t := column.Type; t.IsNested() && len(column.Children) != len(t.Fields) {

@@ -35,8 +35,12 @@ type Statement struct {
 	runs     int // how often SQL has been run
 }
 
-// Prepare makes c ready to run. An error means that dialect and DuckDB disagree: INTERNAL_ERROR.
+// Prepare makes c ready to run. An error means that dialect and DuckDB disagree, or that the query needs an engine with
+// one thread and this one has more (D-22): INTERNAL_ERROR.
 func (e *Engine) Prepare(c *dialect.Compiled) (*Statement, error) {
+	if c.Unordered && e.threads > 1 {
+		return nil, fault.New(fault.InternalError, "a query whose result depends on the order of work must run on an engine with one thread (D-22)").WithDetail("%s", c.SQL)
+	}
 	conn, err := e.connect()
 	if err != nil {
 		return nil, err
