@@ -173,9 +173,10 @@ func (b *Builder) AppendNull() {
 	b.n++
 }
 
-// Truncate drops the rows from n on. It is how a decoder takes back a half-written record.
+// Truncate drops the rows from n on, and with n equal to Len what has been appended to the children since the last whole
+// row. It is how a decoder takes back a half-written record.
 func (b *Builder) Truncate(n int) {
-	if n >= b.n {
+	if n > b.n {
 		return
 	}
 	b.n = n
