@@ -107,7 +107,7 @@ func checkListen(listen, tokenFile string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
 		return fault.New(fault.InvalidListenAddress, "%q is not an address to listen on", listen).Because(err).
-			WithHint("write host:port, as in 127.0.0.1:8090")
+			WithHint("write host:port, as in 127.0.0.1:7070")
 	}
 	if tokenFile == "" && !loopback(host) {
 		return fault.New(fault.ListenRequiresToken, "%s can be reached from other machines, and SQL can be run through it", listen).

@@ -108,7 +108,7 @@ func tokenFile(t *testing.T, text string) string {
 // ask sends a request as a client on this machine does; headers are "Name: value".
 func ask(h http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	r.Host = "127.0.0.1:8090"
+	r.Host = "127.0.0.1:7070"
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
 		if name == "Host" {
@@ -248,15 +248,15 @@ func TestForeignPages(t *testing.T) {
 		refused bool
 	}{
 		{"a program", open, "POST", nil, false},
-		{"the page itself", open, "POST", []string{"Origin: http://127.0.0.1:8090", "Sec-Fetch-Site: same-origin"}, false},
-		{"by name", open, "POST", []string{"Host: localhost:8090"}, false},
-		{"by IPv6", open, "POST", []string{"Host: [::1]:8090"}, false},
+		{"the page itself", open, "POST", []string{"Origin: http://127.0.0.1:7070", "Sec-Fetch-Site: same-origin"}, false},
+		{"by name", open, "POST", []string{"Host: localhost:7070"}, false},
+		{"by IPv6", open, "POST", []string{"Host: [::1]:7070"}, false},
 		{"without a port", open, "POST", []string{"Host: localhost"}, false},
 		{"a form of another site", open, "POST", []string{"Origin: https://evil.example"}, true},
 		{"another site, new browser", open, "POST", []string{"Sec-Fetch-Site: cross-site"}, true},
 		{"another port of this machine", open, "POST", []string{"Origin: http://127.0.0.1:9999"}, true},
-		{"a name that was made to point here", open, "POST", []string{"Host: evil.example:8090"}, true},
-		{"reading by such a name", open, "GET", []string{"Host: evil.example:8090"}, true},
+		{"a name that was made to point here", open, "POST", []string{"Host: evil.example:7070"}, true},
+		{"reading by such a name", open, "GET", []string{"Host: evil.example:7070"}, true},
 		{"a name like localhost", open, "GET", []string{"Host: localhost.evil.example"}, true},
 		{"no host", open, "GET", []string{"Host: "}, true},
 		{"by any name with the token", closed, "GET", []string{"Host: sluice.example", "Authorization: Bearer " + token}, false},
@@ -281,14 +281,14 @@ func TestListenAddress(t *testing.T) {
 	}{
 		{"127.0.0.1:0", "", nil},
 		{"localhost:0", "", nil},
-		{"[::1]:8090", "", nil},
-		{"127.9.9.9:8090", "", nil},
-		{"0.0.0.0:8090", good, nil},
-		{"0.0.0.0:8090", "", fault.ListenRequiresToken},
-		{":8090", "", fault.ListenRequiresToken},
-		{"[::]:8090", "", fault.ListenRequiresToken},
-		{"sluice.example:8090", "", fault.ListenRequiresToken},
-		{"8090", "", fault.InvalidListenAddress},
+		{"[::1]:7070", "", nil},
+		{"127.9.9.9:7070", "", nil},
+		{"0.0.0.0:7070", good, nil},
+		{"0.0.0.0:7070", "", fault.ListenRequiresToken},
+		{":7070", "", fault.ListenRequiresToken},
+		{"[::]:7070", "", fault.ListenRequiresToken},
+		{"sluice.example:7070", "", fault.ListenRequiresToken},
+		{"7070", "", fault.InvalidListenAddress},
 		{"", "", fault.InvalidListenAddress},
 		{"127.0.0.1:0", filepath.Join(t.TempDir(), "none"), fault.InvalidTokenFile},
 		{"127.0.0.1:0", tokenFile(t, "short\n"), fault.InvalidTokenFile},

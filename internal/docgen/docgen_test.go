@@ -27,6 +27,7 @@ func TestRunWrites(t *testing.T) {
 	for name, text := range map[string]string{
 		"docs/errors.md":                "# Errors\n\n<!-- generated: errors -->\nold\n<!-- end generated -->\n\nMore.\n",
 		"docs/metrics.md":               "<!-- generated: metrics -->\n<!-- end generated -->",
+		"docs/operations.md":            "<!-- generated: settings -->\n<!-- end generated -->",
 		"metrics/testdata/manifest.txt": "sluice_x\tgauge\tflow,a\tA or b | c.\n",
 		"go.mod":                        "module x\n\ngo 1.26\n",
 		"cmd/processor/main.go":         "package main\n\nfunc main() {}\n",
@@ -39,7 +40,7 @@ func TestRunWrites(t *testing.T) {
 	for i, x := range []struct {
 		check bool
 		want  string
-	}{{true, "docs/errors.md docs/metrics.md NOTICES"}, {false, "docs/errors.md docs/metrics.md NOTICES"}, {true, ""}} {
+	}{{true, "docs/errors.md docs/metrics.md docs/operations.md NOTICES"}, {false, "docs/errors.md docs/metrics.md docs/operations.md NOTICES"}, {true, ""}} {
 		stale, err := run(root, x.check)
 		if err != nil {
 			t.Fatal(err)
@@ -49,9 +50,10 @@ func TestRunWrites(t *testing.T) {
 		}
 	}
 	for name, parts := range map[string][]string{
-		"docs/errors.md":  {"# Errors\n\n<!-- generated: errors -->\n###", "| `INTERNAL_ERROR` |", "<!-- end generated -->\n\nMore.\n"},
-		"docs/metrics.md": {"| `sluice_x` | gauge | a, flow | A or b \\| c. |"},
-		"NOTICES":         {"the Go standard library", "Redistribution and use"},
+		"docs/errors.md":     {"# Errors\n\n<!-- generated: errors -->\n###", "| `INTERNAL_ERROR` |", "<!-- end generated -->\n\nMore.\n"},
+		"docs/metrics.md":    {"| `sluice_x` | gauge | a, flow | A or b \\| c. |"},
+		"docs/operations.md": {"| `sluice.listen` | `SLUICE_LISTEN` | `127.0.0.1:7070` |", "One of text, json."},
+		"NOTICES":            {"the Go standard library", "Redistribution and use"},
 	} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {

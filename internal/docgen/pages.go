@@ -4,16 +4,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
+	"sluice/catalog"
 	"sluice/fault"
+	"sluice/option"
 )
 
 // tables are the generated tables by name.
 var tables = map[string]func(root string) (string, error){
-	"errors":  func(string) (string, error) { return errorTables(fault.Catalogue()), nil },
-	"metrics": metricTable,
+	"errors":   func(string) (string, error) { return errorTables(fault.Catalogue()), nil },
+	"metrics":  metricTable,
+	"settings": func(string) (string, error) { return settingTable(catalog.Settings), nil },
 }
 
 const (
@@ -119,6 +123,30 @@ func metricTable(root string) (string, error) {
 		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", parts[0], parts[1], strings.Join(labels, ", "), cell(parts[3]))
 	}
 	return out.String(), nil
+}
+
+// ruleID is how a doc sentence names the rule it follows; that is for those who read the code.
+var ruleID = regexp.MustCompile(` \([A-Z]{1,2}-O?\d+\)`)
+
+// settingTable lists the keys of configuration that Sluice reads.
+func settingTable(settings option.Set) string {
+	var out strings.Builder
+	out.WriteString("| setting | environment | default | meaning |\n|---|---|---|---|\n")
+	for _, s := range settings {
+		env, preset := "", "none"
+		if name := catalog.EnvName(s.Name); name != "" {
+			env = "`" + name + "`"
+		}
+		if s.Default != "" {
+			preset = "`" + s.Default + "`"
+		}
+		meaning := ruleID.ReplaceAllString(s.Doc, "")
+		if len(s.Values) > 0 {
+			meaning += " One of " + strings.Join(s.Values, ", ") + "."
+		}
+		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", s.Name, env, preset, cell(meaning))
+	}
+	return out.String()
 }
 
 // cell is text as it may stand in a table.
