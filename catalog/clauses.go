@@ -11,23 +11,23 @@ import (
 // clauses takes what stands between a table's columns and its flow.
 func (b *builder) clauses(t *Table) {
 	c := &t.Decl.Clauses
-	at := func(clause string) fault.Pos {
-		if p, ok := c.Positions[clause]; ok {
-			return p
-		}
-		return t.Decl.Name.Pos
+	refuse := func(code *fault.Code, clause, format string, args ...any) *fault.Error {
+		return b.report(code, c.Positions[clause], format, args...)
 	}
 	if c.Schedule != nil {
-		b.report(fault.NoSchedule, c.Schedule.Pos, "the table %s has a schedule", t.Display).WithHint("run the pipeline from a scheduler, or with continuous: true")
+		refuse(fault.NoSchedule, "SCHEDULE", "the table %s has a schedule", t.Display).WithHint("run the pipeline from a scheduler, or with continuous: true")
 	}
 	if c.RowFilter != nil {
-		b.report(fault.NoRowFilter, at("ROW FILTER"), "the table %s has a row filter", t.Display)
+		refuse(fault.NoRowFilter, "WITH ROW FILTER", "the table %s has a row filter", t.Display)
 	}
 	if c.Location != "" {
-		b.report(fault.NoLocation, at("LOCATION"), "the table %s has a location", t.Display).WithHint("tables are kept in the storage of the spec file")
+		refuse(fault.NoLocation, "LOCATION", "the table %s has a location", t.Display).WithHint("tables are kept in the storage of the spec file")
 	}
-	if len(c.PartitionedBy) > 0 && (len(c.ClusterBy) > 0 || c.ClusterAuto) {
-		b.report(fault.PartitionWithCluster, at("CLUSTER BY"), "the table %s has both PARTITIONED BY and CLUSTER BY", t.Display)
+	if c.Using != "" && !strings.EqualFold(c.Using, "DELTA") {
+		refuse(fault.NoTableFormat, "USING", "the table %s is to be kept as %s", t.Display, c.Using).WithHint("leave USING out")
+	}
+	if c.Collation != "" && !strings.EqualFold(c.Collation, "UTF8_BINARY") {
+		refuse(fault.NoCollation, "DEFAULT COLLATION", "the table %s has the collation %s", t.Display, c.Collation).WithHint("text compares by its bytes, as with UTF8_BINARY")
 	}
 	b.properties(t, c.Properties)
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"strings"
 
+	"sluice/batch"
 	"sluice/fault"
 	"sluice/option"
 	"sluice/syntax"
@@ -32,9 +33,7 @@ func (b *builder) declare(s syntax.Statement) {
 
 // view refuses a view by name, and remembers it so that nobody is told that it does not exist.
 func (b *builder) view(s *syntax.CreateView) {
-	if id, err := b.Spec.identity(s.Name); err == nil {
-		b.views[id] = true
-	}
+	b.views[b.Spec.identity(s.Name)] = true
 	const hint = "use a streaming table"
 	switch name := Show(s.Name); {
 	case s.Materialized:
@@ -53,11 +52,7 @@ func (b *builder) table(s *syntax.CreateTable) {
 	if s.Private {
 		b.report(fault.NoPrivateTable, s.Pos, "PRIVATE is not supported; every table of a pipeline can be queried")
 	}
-	id, err := b.Spec.identity(s.Name)
-	if err != nil {
-		b.Problems = append(b.Problems, err)
-		return
-	}
+	id := b.Spec.identity(s.Name)
 	t := &Table{Name: id, Display: Show(s.Name), Decl: s, ResetAllowed: true}
 	b.columns(t)
 	b.expectations(t)
@@ -81,9 +76,6 @@ func (b *builder) inlineFlow(t *Table) {
 	if !plainName.MatchString(f.Name) {
 		b.report(fault.InvalidIdentifier, name.Pos, "the flow of table %s would be called %q", t.Display, f.Name).
 			WithHint("give it a name of letters, digits, _ and - with CREATE FLOW")
-	}
-	if f.Body.Kind == syntax.Insert && !f.Body.ByName {
-		b.report(fault.InlineFlowNeedsByName, f.Body.Pos, "the flow of table %s has no BY NAME", t.Display).WithHint("write FLOW INSERT BY NAME SELECT ...")
 	}
 	b.addFlow(f)
 }
@@ -112,10 +104,7 @@ func (b *builder) createFlow(s *syntax.CreateFlow) {
 		name = last(s.Name).Text
 	}
 	f := &Flow{Name: name, Comment: s.Comment, Pos: s.Name.Pos, Body: &s.Body}
-	id, err := b.Spec.identity(s.Target)
-	if err != nil {
-		b.Problems = append(b.Problems, err)
-	} else if !b.findTarget(f, s, id) && !b.views[id] {
+	if id := b.Spec.identity(s.Target); !b.findTarget(f, s, id) && !b.views[id] {
 		b.noTarget(f, s)
 	}
 	b.addFlow(f)
@@ -143,7 +132,7 @@ func (b *builder) noTarget(f *Flow, s *syntax.CreateFlow) {
 		candidates = append(candidates, b.tableNames()...)
 	}
 	e := fault.New(fault.TargetNotInPipeline, "the flow %s writes into %s, but the pipeline declares no %s of that name", f.Name, Show(s.Target), what).At(s.Target.Pos)
-	b.missing(suggest(e, Show(s.Target), candidates, "declare it with CREATE STREAMING TABLE or CREATE SINK"))
+	b.missing(suggest(e, last(s.Target).Text, candidates, "declare it with CREATE STREAMING TABLE or CREATE SINK"))
 }
 
 func (b *builder) sink(s *syntax.CreateSink) {
@@ -180,8 +169,7 @@ func (b *builder) sink(s *syntax.CreateSink) {
 // outputNames refuses a table and a sink of one name: INSERT INTO could mean either.
 func (b *builder) outputNames() {
 	for _, s := range b.Sinks {
-		id, err := b.Spec.identity(s.Decl.Name)
-		if t := b.tables[id]; err == nil && t != nil {
+		if t := b.tables[b.Spec.identity(s.Decl.Name)]; t != nil {
 			b.report(fault.DuplicateOutput, s.Decl.Name.Pos, "%s is a sink and a table", s.Name).WithDetail("the table stands at %s", t.Decl.Name.Pos)
 		}
 	}
@@ -202,16 +190,22 @@ func (b *builder) columns(t *Table) {
 	}
 	fields, problems := syntax.Fields(t.Decl.Columns)
 	b.Problems = append(b.Problems, problems...)
+	if len(problems) > 0 {
+		return
+	}
 	t.Columns = fields
 	seen := map[string]bool{}
-	for _, c := range t.Decl.Columns {
-		if IsReserved(c.Name.Text) {
-			b.report(fault.ReservedColumn, c.Pos, "the column name %s is reserved", c.Name.Text)
+	for i, c := range t.Decl.Columns {
+		name := c.Name.Text
+		switch typ := fields[i].Type; {
+		case IsReserved(name):
+			b.report(fault.ReservedColumn, c.Pos, "the column name %s is reserved", name)
+		case seen[key(name)]:
+			b.report(fault.ColumnAlreadyExists, c.Pos, "two columns of %s differ in case only: %s", t.Display, name)
+		case typ.Kind == batch.Void || typ.Kind == batch.Interval:
+			b.report(fault.UntypedColumn, c.Pos, "the column %s of %s is %s, which cannot be stored", name, t.Display, typ)
 		}
-		if seen[key(c.Name.Text)] {
-			b.report(fault.ColumnAlreadyExists, c.Pos, "the table %s has the column %s twice", t.Display, c.Name.Text)
-		}
-		seen[key(c.Name.Text)] = true
+		seen[key(name)] = true
 	}
 }
 
@@ -225,6 +219,9 @@ func (b *builder) columnFeatures(t *Table, c syntax.ColumnDef) {
 	}
 	if c.Default != nil {
 		b.report(fault.NoDefaultColumn, c.Pos, "%s has a DEFAULT", column).WithHint("use coalesce in the query")
+	}
+	for _, k := range c.Constraints {
+		b.report(fault.NoTableConstraint, k.Pos, "%s has the constraint %s", column, k.Text).WithHint(constraintHint)
 	}
 	if c.Mask != nil {
 		b.report(fault.NoColumnMask, c.Pos, "%s has a MASK", column)
@@ -242,6 +239,8 @@ func (b *builder) expectations(t *Table) {
 	}
 	for _, c := range t.Decl.Constraints {
 		b.report(fault.NoTableConstraint, c.Pos, "the table %s has the constraint %s", t.Display, c.Text).
-			WithHint("REPLACE USING names the key; EXPECT checks values")
+			WithHint(constraintHint)
 	}
 }
+
+const constraintHint = "REPLACE USING names the key; EXPECT checks values"

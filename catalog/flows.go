@@ -38,28 +38,17 @@ func (b *builder) replaceWhere(f *Flow) {
 	if f.Body.Once {
 		b.report(fault.ReplaceOnce, f.Body.OncePos, "the flow %s has both ONCE and REPLACE WHERE", f.Name)
 	}
-	b.needsByName(f)
 	if f.Table != nil && len(f.Table.Decl.Expectations) > 0 {
 		b.report(fault.ReplaceWhereChecks, f.Table.Decl.Expectations[0].Pos, "the table %s has expectations and a REPLACE WHERE flow", f.Table.Display)
 	}
 }
 
-func (b *builder) needsByName(f *Flow) {
-	if !f.Body.ByName {
-		b.report(fault.ReplaceNeedsByName, f.Body.Pos, "the %s flow %s has no BY NAME", f.Body.Kind, f.Name).WithHint("columns of a REPLACE flow match by name only; add BY NAME")
-	}
-}
-
-// replaceUsing holds RU-10, RU-11, RU-16, RU-17.
+// replaceUsing holds RU-10, RU-11 and RU-17. Flows without keys, sequence or BY NAME (RU-10, RU-16) are not grammatical.
 func (b *builder) replaceUsing(f *Flow) {
 	body := f.Body
 	if body.Once && !b.Spec.HasFeature(FeatureManyFlows) {
 		b.report(fault.ReplaceOnce, body.OncePos, "the flow %s has both ONCE and REPLACE USING", f.Name).
 			WithHint("drain into an append table first, or allow it with features: [%s]", FeatureManyFlows)
-	}
-	b.needsByName(f)
-	if len(body.Keys) == 0 {
-		b.report(fault.ReplaceMissingKeys, body.Pos, "the flow %s names no key column", f.Name).WithHint("write REPLACE USING (column, ...)")
 	}
 	seen := map[string]bool{}
 	for _, k := range body.Keys {
@@ -68,13 +57,8 @@ func (b *builder) replaceUsing(f *Flow) {
 		}
 		seen[key(k.Text)] = true
 	}
-	switch len(body.Sequence) {
-	case 1:
-	case 0:
-		b.report(fault.ReplaceMissingSequence, body.Pos, "the flow %s has no SEQUENCE BY", f.Name).WithHint("name the column that says which version of a key is newer")
-		f.Unsound = true
-	default:
-		b.report(fault.ReplaceMissingSequence, body.Sequence[1].Position(), "the flow %s has %d sequences", f.Name, len(body.Sequence)).
+	if n := len(body.Sequence); n > 1 {
+		b.report(fault.ReplaceMissingSequence, body.Sequence[1].Position(), "the flow %s has %d sequences", f.Name, n).
 			WithHint("put them in parentheses to compare them one after the other: SEQUENCE BY (a, b)")
 		f.Unsound = true
 	}
@@ -165,7 +149,7 @@ func (b *builder) readsTable(f *Flow, r *Read) {
 	case !r.Stream:
 		b.report(fault.NoOnceFromKeyed, r.Ref.Position(), "the once flow %s takes its rows from %s, a REPLACE USING table", f.Name, t.Display).
 			WithHint("read its changes with STREAM(%s) WITH (readChangeFeed = true); they start with the rows that are there", t.Display)
-	case r.Options.Bool(optSkipChangeCommits):
+	case r.Options.Bool(optSkipChangeCommits) && !r.Feed:
 		g, _ := r.Options.Given(optSkipChangeCommits)
 		b.report(fault.NoSkipChangeCommits, g.Pos, "%s is a REPLACE USING table, which changes with every batch", t.Display).WithHint("use readChangeFeed = true")
 	case !r.Feed:
@@ -185,8 +169,12 @@ func (b *builder) checkTable(t *Table) {
 			WithHint("add a query to it, or a CREATE FLOW ... INSERT INTO %s", t.Display))
 		return
 	}
-	if !t.Keyed() || len(t.Flows) == 1 {
+	if !t.Keyed() {
 		return
+	}
+	if t.Retention != "forever" {
+		b.report(fault.InvalidTableProperty, t.Decl.Clauses.Positions["TBLPROPERTIES"], "%s is for append tables, and %s is a REPLACE USING table", propRetention, t.Display).
+			WithHint("leave it out: a key keeps its newest rows (D-16)")
 	}
 	first := t.Flows[0]
 	for _, f := range t.Flows[1:] {

@@ -34,11 +34,7 @@ func (b *builder) predecessor(f *Flow, name syntax.Name) *Flow {
 			return p
 		}
 	}
-	id, err := b.Spec.identity(name)
-	if err != nil {
-		b.Problems = append(b.Problems, err)
-		return nil
-	}
+	id := b.Spec.identity(name)
 	if b.views[id] {
 		b.report(fault.DependsOnView, name.Pos, "the flow %s depends on %s, a view, which never completes", f.Name, Show(name))
 		return nil

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 
 	"sluice/batch"
@@ -10,17 +11,11 @@ import (
 )
 
 // identity returns the full, lower-cased name of a table (D-9): catalog.schema.table, the spec's defaults in front of
-// shorter names. A part that holds a dot or a backtick is quoted, so that two names never have one identity.
-func (s *Spec) identity(n syntax.Name) (string, *fault.Error) {
-	if len(n.Parts) > 3 {
-		return "", fault.New(fault.InvalidIdentifier, "the name %s has %d parts", Show(n), len(n.Parts)).At(n.Pos).
-			WithHint("a table is called catalog.schema.table, schema.table or table")
-	}
+// shorter names. A part that holds a dot or a backtick is quoted, so that two names never have one identity. The grammar
+// has seen to it that there are one to three parts and none is empty.
+func (s *Spec) identity(n syntax.Name) string {
 	parts := []string{s.Catalog, s.Schema, ""}
 	for i, p := range n.Parts {
-		if p.Text == "" {
-			return "", fault.New(fault.InvalidIdentifier, "the name %s has an empty part", Show(n)).At(p.Pos)
-		}
 		parts[3-len(n.Parts)+i] = p.Text
 	}
 	for i, p := range parts {
@@ -29,7 +24,7 @@ func (s *Spec) identity(n syntax.Name) (string, *fault.Error) {
 			parts[i] = batch.QuoteName(parts[i])
 		}
 	}
-	return strings.Join(parts, "."), nil
+	return strings.Join(parts, ".")
 }
 
 // Show prints a name as it was written.
@@ -70,10 +65,14 @@ func IsReserved(column string) bool {
 	return false
 }
 
-// suggest adds the nearest of the candidates to e, or the hint given instead.
+// suggest adds to e the candidate whose name, or whose last part, is nearest to name, or the hint given instead.
 func suggest(e *fault.Error, name string, candidates []string, otherwise string) *fault.Error {
-	if near := option.Nearest(name, candidates); near != "" {
-		return e.WithHint("did you mean %s?", near)
+	parts := make([]string, len(candidates))
+	for i, c := range candidates {
+		parts[i] = c[strings.LastIndexByte(c, '.')+1:]
+	}
+	if near := option.Nearest(name, parts); near != "" {
+		return e.WithHint("did you mean %s?", candidates[slices.Index(parts, near)])
 	}
 	if otherwise != "" {
 		e.WithHint("%s", otherwise)

@@ -31,15 +31,10 @@ func (b *builder) reads(f *Flow) {
 
 func (b *builder) readTable(f *Flow, r *Read, ref *syntax.TableName) {
 	r.Stream = ref.Stream
-	id, err := b.Spec.identity(ref.Name)
-	if err != nil {
-		b.Problems = append(b.Problems, err)
-		r.Problem = err
-		return
-	}
 	if ref.Version != nil || ref.Timestamp != nil {
 		b.report(fault.NoTimeTravel, ref.Pos, "%s is read as of an earlier state", Show(ref.Name)).WithHint("leave AS OF out")
 	}
+	id := b.Spec.identity(ref.Name)
 	if r.Table = b.tables[id]; r.Table == nil {
 		r.Problem = b.noTable(f, ref, id)
 		return
@@ -60,7 +55,7 @@ func (b *builder) noTable(f *Flow, ref *syntax.TableName, id string) *fault.Erro
 	if _, ok := b.Connectors.Functions[key(name)]; ok {
 		return b.missing(e.WithHint("%s is a function: write %s(...)", name, name))
 	}
-	return b.missing(suggest(e, name, b.tableNames(), "a flow reads tables of its own pipeline, and sources with read_kafka and read_files"))
+	return b.missing(suggest(e, last(ref.Name).Text, b.tableNames(), "a flow reads tables of its own pipeline, and sources with read_kafka and read_files"))
 }
 
 // streamOptions reads what stands behind WITH.
@@ -149,7 +144,11 @@ func (b *builder) arguments(fn *Function, name string, ref *syntax.TableFunc) []
 			b.report(fault.InvalidOption, a.Value.Position(), "option %q of %s is not a literal", a.Key, name)
 			continue
 		}
-		out = append(out, option.Given{Name: a.Key, Value: literal.Text, Secret: literal.Secret, Pos: a.Pos})
+		value := literal.Text
+		if literal.Kind == syntax.BoolLiteral {
+			value = strings.ToLower(value)
+		}
+		out = append(out, option.Given{Name: a.Key, Value: value, Secret: literal.Secret, Pos: a.Pos})
 	}
 	return append(out, given(ref.With)...)
 }
@@ -164,23 +163,19 @@ func (b *builder) schema(f *Flow, r *Read, name string, args []option.Given) {
 	if r.Format == "" && len(r.Function.Raw) > 0 {
 		b.report(fault.MissingOption, g.Pos, "%s has a schema, but no format that decodes the value", name).WithHint("add format => 'json'")
 	}
-	columns, problems := syntax.ParseSchema(g.Value, textPos(r.Ref, g))
+	at := textPos(r.Ref, g)
+	columns, problems := syntax.ParseSchema(g.Value, at)
 	fields, more := syntax.Fields(columns)
 	problems = append(problems, more...)
-	seen := map[string]bool{}
 	for _, c := range columns {
-		switch {
-		case seen[c.Name.Text]:
-			problems = append(problems, fault.New(fault.ColumnAlreadyExists, "the schema has the column %s twice", c.Name.Text).At(c.Pos))
-		case strings.EqualFold(c.Name.Text, "_metadata") && len(r.Function.Metadata) > 0:
+		if strings.EqualFold(c.Name.Text, "_metadata") && len(r.Function.Metadata) > 0 {
 			problems = append(problems, fault.New(fault.ReservedColumn, "the column name _metadata is reserved in a schema").At(c.Pos))
 		}
-		seen[c.Name.Text] = true
 		r.Exact = append(r.Exact, c.Name.Quoted)
 	}
-	for i, field := range fields {
+	for _, field := range fields {
 		if field.Name == "_corrupt_record" && field.Type.Kind != batch.String {
-			problems = append(problems, fault.New(fault.CorruptRecordType, "_corrupt_record is %s", field.Type).At(columns[i].Pos).WithHint("it holds the raw record: declare it STRING"))
+			problems = append(problems, fault.New(fault.CorruptRecordType, "_corrupt_record is %s", field.Type).At(at).WithHint("it holds the raw record: declare it STRING"))
 		}
 	}
 	r.Schema = fields

@@ -88,7 +88,8 @@ func settings(file []option.Given, o Overrides) (option.Values, fault.List) {
 		}
 	}
 	for name, value := range o.Flags {
-		put(option.Given{Name: name, Value: value, Pos: fault.Pos{File: "--" + strings.TrimPrefix(name, "sluice.")}})
+		flag := strings.ReplaceAll(strings.TrimPrefix(name, "sluice."), "_", "-")
+		put(option.Given{Name: name, Value: value, Pos: fault.Pos{File: "--" + flag}})
 	}
 	var given []option.Given
 	for _, g := range merged {

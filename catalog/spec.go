@@ -68,6 +68,15 @@ func (s *Spec) HasFeature(f string) bool {
 	return slices.Contains(s.Features, f)
 }
 
+// Libraries lists the patterns of the definition files, as written.
+func (s *Spec) Libraries() []string {
+	out := make([]string, len(s.libraries))
+	for i, l := range s.libraries {
+		out[i] = l.text
+	}
+	return out
+}
+
 // Servers is kafka.bootstrap.servers, from --set or configuration: the brokers of sources and sinks that name none.
 func (s *Spec) Servers() string {
 	const name = "kafka.bootstrap.servers"
@@ -179,7 +188,9 @@ func (r *specReader) configuration(o Overrides) {
 		}
 		c := vars.config[name]
 		if err := vars.resolve(name, c, c.pos); err != nil {
-			r.problems = append(r.problems, err)
+			if !slices.Contains(r.problems, err) { // several values may be made of a broken one
+				r.problems = append(r.problems, err)
+			}
 		} else if isSetting(name) {
 			given = append(given, option.Given{Name: name, Value: c.text, Secret: c.secret, Pos: c.pos})
 		}

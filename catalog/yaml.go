@@ -89,7 +89,7 @@ func (d *document) mapping(n ast.Node, what string) ([]entry, bool) {
 	for _, v := range m.Values {
 		key, ok := v.Key.(*ast.StringNode)
 		if !ok {
-			d.report(fault.SpecDictKeyNotString, d.pos(v.Key), "a key of %s is %s, not text", what, kind(v.Key)).WithHint("put it in quotes")
+			d.report(fault.SpecDictKeyNotString, d.pos(v.Key), "a key of %s is %s, not text", what, kind(v.Key))
 			continue
 		}
 		at := d.pos(key)
@@ -122,8 +122,9 @@ func (d *document) text(n ast.Node, what string, code *fault.Code) (scalar, bool
 		return scalar{text: n.Value.Value, pos: d.pos(n)}, true
 	}
 	e := d.report(code, d.pos(n), "%s is %s, not text", what, kind(n))
-	if _, plain := n.(ast.ScalarNode); plain {
-		e.WithHint("put it in quotes: %s", fmt.Sprintf("'%s'", n.GetToken().Value))
+	switch n.(type) {
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		e.WithHint("put it in quotes: '%s'", n.GetToken().Value)
 	}
 	return scalar{}, false
 }

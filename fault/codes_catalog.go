@@ -109,6 +109,8 @@ var (
 	NoColumnMask        = define("UNSUPPORTED_FEATURE.COLUMN_MASK", User, AfterChange, "A column has a MASK.")
 	NoRowFilter         = define("UNSUPPORTED_FEATURE.ROW_FILTER", User, AfterChange, "A table has a ROW FILTER.")
 	NoTableConstraint   = define("UNSUPPORTED_FEATURE.TABLE_CONSTRAINT", User, AfterChange, "A table has a PRIMARY KEY or FOREIGN KEY constraint.")
+	NoTableFormat       = define("UNSUPPORTED_FEATURE.TABLE_FORMAT", User, AfterChange, "A table has a USING clause that names another format than DELTA, which means Sluice's own.")
+	NoCollation         = define("UNSUPPORTED_FEATURE.COLLATION", User, AfterChange, "A table has another DEFAULT COLLATION than UTF8_BINARY.")
 	NoLocation          = define("UNSUPPORTED_FEATURE.LOCATION", User, AfterChange, "A table has a LOCATION clause.")
 	NoTimeTravel        = define("UNSUPPORTED_FEATURE.TIME_TRAVEL", User, AfterChange, "A query reads a table AS OF a version or a time.")
 	NoQuarantine        = define("UNSUPPORTED_FEATURE.QUARANTINE", User, AfterChange, "A source has the mode QUARANTINE.")
