@@ -115,7 +115,7 @@ type Read struct {
 	Options  option.Values // the arguments of Function, or what stands behind WITH of a stream
 	Format   string        // of Function; "" when records are not decoded
 	Schema   []batch.Field // of Function
-	Exact    []bool        // parallel to Schema: the name was quoted and matches exactly (D-9)
+	Quoted   []bool        // parallel to Schema: the name was quoted and matches exactly (D-9)
 	Mode     batch.Mode
 	Problem  *fault.Error // why neither Table nor Function is set
 }

@@ -171,7 +171,7 @@ func (b *builder) schema(f *Flow, r *Read, name string, args []option.Given) {
 		if strings.EqualFold(c.Name.Text, "_metadata") && len(r.Function.Metadata) > 0 {
 			problems = append(problems, fault.New(fault.ReservedColumn, "the column name _metadata is reserved in a schema").At(c.Pos))
 		}
-		r.Exact = append(r.Exact, c.Name.Quoted)
+		r.Quoted = append(r.Quoted, c.Name.Quoted)
 	}
 	for _, field := range fields {
 		if field.Name == "_corrupt_record" && field.Type.Kind != batch.String {
