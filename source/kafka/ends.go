@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -30,9 +31,22 @@ func (s *Source) End(ctx context.Context) (batch.Position, error) {
 	return s.resolve(ctx, &s.opts.end, "ending")
 }
 
-// resolve turns offsets into a mark for every partition. Topic ids are asked for before offsets: should a topic be
-// created again in between, its first Read finds out.
+// resolve turns offsets into a mark for every partition. A topic that was created just now may have no leader yet: the
+// question is repeated for a second.
 func (s *Source) resolve(ctx context.Context, o *offsets, side string) (batch.Position, error) {
+	for wait := 100 * time.Millisecond; ; wait *= 2 {
+		pos, err := s.resolveOnce(ctx, o, side)
+		if !kerr.IsRetriable(err) || wait > 400*time.Millisecond {
+			return pos, err
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// resolveOnce asks for topic ids before offsets: should a topic be created again in between, its first Read finds out.
+func (s *Source) resolveOnce(ctx context.Context, o *offsets, side string) (batch.Position, error) {
 	parts, err := s.lookUp(ctx)
 	if err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"sluice/source/kafka/client"
 )
 
-// Options are the named arguments of read_kafka. Those that only the planner and the formats use (format, schema, mode,
-// numbers_as_strings, timestampUnit) are described here too, so that one set is what a user may write.
+// Options are the named arguments of read_kafka. Those of every source (format, schema, mode) and those of the formats are
+// not among them.
 func Options() option.Set {
 	return append(option.Set{
 		{Name: "subscribe", Kind: option.List, Doc: "Topics to read, separated by commas."},
@@ -29,11 +29,6 @@ func Options() option.Set {
 		{Name: "on_null_value", Kind: option.Enum, Values: []string{"ignore", "error", "keep"}, Default: "ignore", Doc: "Records without a value: left out and counted, bad records, or (only without format) rows whose value is NULL (D-5)."},
 		{Name: "maxOffsetsPerTrigger", Kind: option.Int, Doc: "Most records of one batch."},
 		{Name: "maxBytesPerTrigger", Kind: option.Size, Doc: "Size after which a batch is closed."},
-		{Name: "format", Doc: "How values are decoded: json, csv ... Without it the columns are those of a Kafka record."},
-		{Name: "schema", Doc: "Columns of the value, as a list of Spark DDL (D-58)."},
-		{Name: "mode", Kind: option.Enum, Values: []string{"FAILFAST", "DROPMALFORMED", "PERMISSIVE", "QUARANTINE"}, Default: "FAILFAST", Doc: "What to do with a record that cannot be read (D-15)."},
-		{Name: "numbers_as_strings", Kind: option.Bool, Default: "false", Doc: "Accept numbers that are written as text (D-8)."},
-		{Name: "timestampUnit", Kind: option.Enum, Values: []string{"seconds", "millis", "micros"}, Doc: "Unit of timestamps that are written as numbers (D-58)."},
 	}, client.Options(client.Consumer)...)
 }
 
@@ -97,7 +92,7 @@ func parse(v option.Values, stream bool, fallback string, at fault.Pos) (options
 	if v.Has("failOnDataLoss") && v.Has("allow_data_loss") && v.Bool("failOnDataLoss") == v.Bool("allow_data_loss") {
 		report("allow_data_loss", fault.InvalidOption, "failOnDataLoss and allow_data_loss contradict each other")
 	}
-	if o.nulls == keepNulls && v.String("format") != "" {
+	if o.nulls == keepNulls && v.Has("format") {
 		report("on_null_value", fault.InvalidOption, "on_null_value => 'keep' is for reads without a format: a value that is not there cannot be decoded").WithHint("use ignore or error")
 	}
 	for _, name := range []string{"maxOffsetsPerTrigger", "maxBytesPerTrigger"} {

@@ -59,7 +59,7 @@ func defaults() Config {
 		DeliveryTimeout:    2 * time.Minute,
 		TransactionTimeout: time.Minute,
 		requestTimeout:     30 * time.Second,
-		dialTimeout:        10 * time.Second,
+		dialTimeout:        5 * time.Second,
 		idleTimeout:        9 * time.Minute,
 	}
 }

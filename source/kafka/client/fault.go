@@ -49,11 +49,21 @@ func (c Config) Fault(ctx context.Context, err error, format string, args ...any
 		return fault.New(fault.UnknownTopic, "%s: the topic does not exist", what).Because(err)
 	}
 	e := fault.New(fault.KafkaUnavailable, "%s: no answer from %s", what, at).Because(err)
-	var broken *kgo.ErrFirstReadEOF
-	if errors.As(err, &broken) {
-		// The library asks "is TLS missing?". A broker that is down behind a proxy looks just the same.
-		e.Because(io.ErrUnexpectedEOF).WithDetail("the connection was opened and closed at once").
-			WithHint("the broker is down behind a proxy, or it expects TLS or SASL: see kafka.security.protocol")
+	var (
+		answer  *kerr.Error
+		network *net.OpError
+		early   *kgo.ErrFirstReadEOF
+	)
+	switch {
+	case errors.As(err, &answer):
+	case errors.As(err, &network) && network.Op == "dial":
+		e.WithHint("is a broker running there, and is bootstrapServers right?")
+	default:
+		if errors.As(err, &early) {
+			// The library asks "is TLS missing?". A broker that is down behind a proxy looks just the same.
+			e.Because(io.ErrUnexpectedEOF)
+		}
+		e.WithHint("the broker broke off: it is down behind a proxy, or it expects TLS or SASL, see kafka.security.protocol")
 	}
 	return e
 }

@@ -31,7 +31,11 @@ type setting struct {
 }
 
 func text(name, doc string, effect func(*Config, string)) setting {
-	return setting{option.Spec{Name: prefix + name, Doc: doc}, func(c *Config, v option.Values, n string) { effect(c, v.String(n)) }}
+	s := setting{spec: option.Spec{Name: prefix + name, Doc: doc}}
+	if effect != nil {
+		s.effect = func(c *Config, v option.Values, n string) { effect(c, v.String(n)) }
+	}
+	return s
 }
 
 func secret(name, doc string, effect func(*Config, string)) setting {
@@ -77,7 +81,7 @@ var connection = []setting{
 	text("ssl.endpoint.identification.algorithm", "https (the default) compares a broker's certificate with its host name; empty does not.",
 		func(c *Config, s string) { c.anyHost = s == "" }),
 	millis("request.timeout.ms", "How long a request may take beyond the wait it asks for. Default 30000.", func(c *Config, d time.Duration) { c.requestTimeout = d }),
-	millis("socket.connection.setup.timeout.ms", "How long connecting may take. Default 10000.", func(c *Config, d time.Duration) { c.dialTimeout = d }),
+	millis("socket.connection.setup.timeout.ms", "How long connecting may take. Default 5000.", func(c *Config, d time.Duration) { c.dialTimeout = d }),
 	millis("connections.max.idle.ms", "When an idle connection is closed. Default 540000.", func(c *Config, d time.Duration) { c.idleTimeout = d }),
 	millis("metadata.max.age.ms", "How often topics are looked up again: new partitions are found within it. Default 30000.", func(c *Config, d time.Duration) { c.MetadataAge = d }),
 }
