@@ -48,7 +48,7 @@ func Rules(t *Tree) (problems []string) {
 		case carried[id] == "" && elsewhere[id] == "":
 			problems = append(problems, fmt.Sprintf("rule %s is carried by no test: name it in the test that shows it, or give the reason in %s", id, elsewhereFile))
 		case carried[id] != "" && elsewhere[id] != "":
-			problems = append(problems, fmt.Sprintf("rule %s is in %s, but %s carries it: remove the line", id, elsewhereFile, carried[id]))
+			problems = append(problems, fmt.Sprintf("%s lists %s, but %s carries it: remove the line (go test ./internal/lint -prune)", elsewhereFile, id, carried[id]))
 		}
 	}
 	for id := range elsewhere {
@@ -157,7 +157,7 @@ func Codes(t *Tree) (problems []string) {
 		case !tested && untested[code] == "":
 			problems = append(problems, fmt.Sprintf("no test and no scenario shows %s (fault.%s): write the one that makes a user see it", code, variable))
 		case tested && untested[code] != "":
-			problems = append(problems, fmt.Sprintf("%s has %s, but a test shows it: remove the line", untestedFile, code))
+			problems = append(problems, fmt.Sprintf("%s lists %s, but a test shows it: remove the line (go test ./internal/lint -prune)", untestedFile, code))
 		}
 	}
 	for code := range untested {

@@ -79,7 +79,7 @@ func TestChecks(t *testing.T) {
 		{"links", map[string]string{"eval/x_test.go": "package eval\n\nimport \"sluice/eval\"\n"}, ""},
 		{"rules", nil, ""},
 		{"rules", map[string]string{"batch/testdata/cases.txt": ""}, "rule RU-02 is carried by no test"},
-		{"rules", map[string]string{"batch/testdata/cases.txt": "RU-02 RU-03\n"}, "RU-03 is in internal/lint/rules_elsewhere.txt, but batch/testdata/cases.txt carries it"},
+		{"rules", map[string]string{"batch/testdata/cases.txt": "RU-02 RU-03\n"}, "internal/lint/rules_elsewhere.txt lists RU-03, but batch/testdata/cases.txt carries it"},
 		{"rules", map[string]string{"batch/testdata/cases.txt": "RU-02 RU-04\n"}, "batch/testdata/cases.txt names RU-04"},
 		{"rules", map[string]string{"internal/lint/rules_elsewhere.txt": "+DO-01 no\n"}, "names DO-01, which is no rule"},
 		{"rules", map[string]string{"internal/lint/rules_elsewhere.txt": "RU-03\n"}, "gives no reason for RU-03"},
