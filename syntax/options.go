@@ -28,6 +28,9 @@ func (p *parser) optionKey() string {
 	t := p.peek()
 	if t.kind == text {
 		p.next()
+		if t.secret {
+			p.report(secretMisplaced(t.pos))
+		}
 		return t.text
 	}
 	return joined(p.path("an option's name"))

@@ -59,6 +59,21 @@ func TestSecretsAreNotInMessages(t *testing.T) {
 	}
 }
 
+// TestSecretsStandWhereTheyAreHidden: a name, a comment or a key cannot be a secret.
+func TestSecretsStandWhereTheyAreHidden(t *testing.T) {
+	o := Options{Substitute: func(text string, _ Pos) (string, bool, *fault.Error) { return text, text == "s", nil }}
+	for _, text := range []string{
+		"CREATE SINK a FORMAT b OPTIONS ('s' => 1)", "CREATE SINK a FORMAT b COMMENT 's'", "CREATE STREAMING TABLE a LOCATION 's'",
+		"CREATE STREAMING TABLE a (b INT COMMENT 'x' 's')", "SELECT * FROM f('s' => 1)",
+		"SELECT sum(a) OVER (ORDER BY b ROWS f('s') PRECEDING)",
+	} {
+		statements, problems := o.ParseFile("f.sql", text)
+		if statements != nil || !fault.Of(problems, fault.InvalidVariable) {
+			t.Errorf("%s: got %v", text, problems)
+		}
+	}
+}
+
 // TestPositions: lines and columns count from 1, columns count characters.
 func TestPositions(t *testing.T) {
 	statements, problems := ParseFile("f.sql", "\ufeffCREATE FLOW f AS\r\n  INSERT INTO t BY NAME REPLACE USING (k)\n\tSEQUENCE BY 'äöü' || ts\n  SELECT * FROM u WHERE x = 'a\nb' AND y;")

@@ -347,8 +347,28 @@ func (p *parser) after() Pos {
 	return l.pos
 }
 
-// text reads a string for a clause that keeps its value only.
-func (p *parser) text(what string) string { return p.textLiteral(what).Text }
+// text reads a string for a clause that keeps its value only. A secret cannot stand there, since nothing would hide it.
+func (p *parser) text(what string) string {
+	lit := p.textLiteral(what)
+	if lit.Secret {
+		p.report(secretMisplaced(lit.Pos))
+	}
+	return lit.Text
+}
+
+// noSecretIn reports the secrets of an expression that is kept as text.
+func (p *parser) noSecretIn(e Expr) {
+	Inspect(e, func(node any) bool {
+		if lit, ok := node.(*Literal); ok && lit.Secret {
+			p.report(secretMisplaced(lit.Pos))
+		}
+		return true
+	})
+}
+
+func secretMisplaced(at Pos) *fault.Error {
+	return fault.New(fault.InvalidVariable, "a secret stands where it cannot be hidden").At(at).WithHint("${env:...} is for the values of options")
+}
 
 // source is the text of the tokens from i on to the next one, with one blank where there was space or a comment.
 func (p *parser) source(i int) string {

@@ -170,10 +170,7 @@ func (p *parser) valuesRow() []Expr {
 
 // selectBody reads what stands behind SELECT.
 func (p *parser) selectBody(at Pos) *Select {
-	outer := p.windows
-	p.windows = nil
-	s := &Select{Pos: at}
-	s.Distinct = p.quantifier()
+	s := &Select{Pos: at, Distinct: p.quantifier()}
 	s.Items = list(p, p.selectItem)
 	if p.accept("FROM") {
 		s.From = list(p, p.relation)
@@ -190,7 +187,6 @@ func (p *parser) selectBody(at Pos) *Select {
 		s.Qualify = p.expr()
 	}
 	p.windowClause()
-	p.windows = outer
 	return s
 }
 

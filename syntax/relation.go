@@ -42,32 +42,27 @@ func markLateral(p *parser, t TableRef, at Pos) {
 // joinKind reads [NATURAL] [kind] JOIN, and returns nil when no join comes next.
 func (p *parser) joinKind() *Join {
 	j := &Join{Pos: p.peek().pos, Natural: p.accept("NATURAL")}
-	switch p.acceptAny("INNER", "CROSS", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI") {
+	switch kind := p.acceptAny("INNER", "CROSS", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"); kind {
 	case "":
 		j.Kind = "INNER"
 		if !j.Natural && !p.is("JOIN") {
 			return nil
 		}
-	case "INNER":
-		j.Kind = "INNER"
-	case "CROSS":
-		j.Kind = "CROSS"
-	case "SEMI":
-		j.Kind = "LEFT SEMI"
-	case "ANTI":
-		j.Kind = "LEFT ANTI"
-	case "LEFT":
-		j.Kind = "LEFT"
-		if side := p.acceptAny("SEMI", "ANTI"); side != "" {
-			j.Kind = "LEFT " + side
+	case "INNER", "CROSS":
+		j.Kind = kind
+	case "SEMI", "ANTI":
+		j.Kind = "LEFT " + kind
+	default:
+		j.Kind = kind
+		half := ""
+		if kind == "LEFT" {
+			half = p.acceptAny("SEMI", "ANTI")
 		}
-	case "RIGHT":
-		j.Kind = "RIGHT"
-	case "FULL":
-		j.Kind = "FULL"
-	}
-	if j.Kind == "LEFT" || j.Kind == "RIGHT" || j.Kind == "FULL" {
-		p.accept("OUTER")
+		if half != "" {
+			j.Kind = "LEFT " + half
+		} else {
+			p.accept("OUTER")
+		}
 	}
 	p.expect("JOIN")
 	return j
@@ -123,26 +118,30 @@ func (p *parser) relationName(aliased bool) TableRef {
 	at := p.peek().pos
 	stream, inParens := p.stream()
 	name := p.name("a table's name")
-	var t TableRef
 	if p.is("(") {
 		f := &TableFunc{Name: name, Stream: stream, Pos: at, Args: p.args()}
-		p.closeStream(inParens)
-		f.With = p.withOptions()
-		t = f
-		if aliased {
-			f.Alias = p.alias()
-		}
-		return t
+		f.With, f.Alias = p.relationTail(inParens, aliased)
+		return f
 	}
-	n := &TableName{Name: name, Stream: stream, Pos: at}
-	p.asOf(n)
-	p.closeStream(inParens)
-	p.asOf(n)
-	n.With = p.withOptions()
+	t := &TableName{Name: name, Stream: stream, Pos: at}
+	p.asOf(t)
+	t.With, t.Alias = p.relationTail(inParens, aliased)
+	return t
+}
+
+// relationTail reads the parenthesis of STREAM(, the options and the alias.
+func (p *parser) relationTail(inParens, aliased bool) (with []Option, alias *Alias) {
+	if inParens {
+		p.expect(")")
+	}
+	if p.accept("WITH", "(") {
+		with = list(p, p.option)
+		p.closing()
+	}
 	if aliased {
-		n.Alias = p.alias()
+		alias = p.alias()
 	}
-	return n
+	return with, alias
 }
 
 // stream takes STREAM and the parenthesis behind it. A table may be called stream: FROM stream AS s, FROM stream.t.
@@ -159,12 +158,6 @@ func (p *parser) stream() (stream, inParens bool) {
 	return false, false
 }
 
-func (p *parser) closeStream(inParens bool) {
-	if inParens {
-		p.expect(")")
-	}
-}
-
 // asOf reads [FOR] {VERSION | TIMESTAMP} AS OF value, with Spark's SYSTEM_VERSION and SYSTEM_TIME.
 func (p *parser) asOf(t *TableName) {
 	if p.is("FOR") {
@@ -179,16 +172,6 @@ func (p *parser) asOf(t *TableName) {
 	case p.accept("TIMESTAMP", "AS", "OF"), p.accept("SYSTEM_TIME", "AS", "OF"):
 		t.Timestamp = p.operation(levelComparison)
 	}
-}
-
-// withOptions reads WITH (key = value, ...).
-func (p *parser) withOptions() []Option {
-	if !p.accept("WITH", "(") {
-		return nil
-	}
-	o := list(p, p.option)
-	p.closing()
-	return o
 }
 
 // args reads the arguments of a table function: value, name => value, 'any name' => value.

@@ -1,6 +1,9 @@
 package syntax
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 func (p *parser) statement() Statement {
 	at := p.peek().pos
@@ -38,26 +41,24 @@ var otherStatements = map[string]string{
 	"ANALYZE":  "tables need no statistics",
 }
 
-// modifiers are the words between CREATE and the kind of object.
-type modifiers struct {
-	orRefresh, orReplace, private, temporary bool
-	pos                                      map[string]Pos
-}
+// modifiers are the words between CREATE and the kind of object, and their places.
+type modifiers map[string]Pos
+
+func (m modifiers) has(name string) bool { _, ok := m[name]; return ok }
 
 func (p *parser) modifiers() modifiers {
-	m := modifiers{pos: map[string]Pos{}}
+	m := modifiers{}
 	for {
 		at := p.peek().pos
 		switch {
 		case p.accept("OR", "REFRESH"):
-			m.orRefresh, m.pos["OR REFRESH"] = true, at
+			m["OR REFRESH"] = at
 		case p.accept("OR", "REPLACE"):
-			m.orReplace, m.pos["OR REPLACE"] = true, at
-		case p.is("PRIVATE"):
-			p.next()
-			m.private, m.pos["PRIVATE"] = true, at
-		case p.acceptAny("TEMPORARY", "TEMP") != "":
-			m.temporary, m.pos["TEMPORARY"] = true, at
+			m["OR REPLACE"] = at
+		case p.accept("PRIVATE"):
+			m["PRIVATE"] = at
+		case p.accept("TEMPORARY"), p.accept("TEMP"):
+			m["TEMPORARY"] = at
 		default:
 			return m
 		}
@@ -66,18 +67,15 @@ func (p *parser) modifiers() modifiers {
 
 // only reports the modifiers that what, the kind of object, does not take.
 func (m modifiers) only(p *parser, what string, allowed ...string) {
-	ok := set("")
-	for _, a := range allowed {
-		ok[a] = true
-	}
-	for _, name := range []string{"OR REFRESH", "OR REPLACE", "PRIVATE", "TEMPORARY"} {
-		if at, given := m.pos[name]; given && !ok[name] {
-			e := syntaxError(at, "CREATE %s does not take %s", what, name)
-			if what == "TABLE" && name != "TEMPORARY" {
-				e.WithHint("a table that a pipeline fills is a STREAMING TABLE")
-			}
-			p.report(e)
+	for name, at := range m {
+		if slices.Contains(allowed, name) {
+			continue
 		}
+		e := syntaxError(at, "CREATE %s does not take %s", what, name)
+		if what == "TABLE" && name != "TEMPORARY" {
+			e.WithHint("a table that a pipeline fills is a STREAMING TABLE")
+		}
+		p.report(e)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 // createTable reads what stands behind CREATE STREAMING TABLE (17.1), and behind CREATE TABLE (managed, SQ-07).
 func (p *parser) createTable(at Pos, m modifiers, managed bool) *CreateTable {
-	t := &CreateTable{Pos: at, OrRefresh: m.orRefresh, Private: m.private, Managed: managed}
+	t := &CreateTable{Pos: at, OrRefresh: m.has("OR REFRESH"), Private: m.has("PRIVATE"), Managed: managed}
 	t.IfNotExists = p.accept("IF", "NOT", "EXISTS")
 	t.Name = p.name("the table's name")
 	if p.is("(") {
@@ -29,8 +29,8 @@ func (p *parser) createTable(at Pos, m modifiers, managed bool) *CreateTable {
 }
 
 func (p *parser) createView(at Pos, m modifiers, materialized bool) *CreateView {
-	v := &CreateView{Pos: at, Materialized: materialized, Temporary: m.temporary, OrRefresh: m.orRefresh,
-		OrReplace: m.orReplace, Private: m.private}
+	v := &CreateView{Pos: at, Materialized: materialized, Temporary: m.has("TEMPORARY"), OrRefresh: m.has("OR REFRESH"),
+		OrReplace: m.has("OR REPLACE"), Private: m.has("PRIVATE")}
 	v.IfNotExists = p.accept("IF", "NOT", "EXISTS")
 	v.Name = p.name("the view's name")
 	if p.is("(") {
@@ -113,32 +113,53 @@ func (p *parser) constraint() TableConstraint {
 	return TableConstraint{Text: p.source(from), Pos: at}
 }
 
-// schema reads the column list of a schema => option.
+// schema reads the column list of a schema => option: names, types, NOT NULL and COMMENT.
 func (p *parser) schema() []ColumnDef {
-	columns := list(p, func() ColumnDef { return p.column(true) })
+	columns := list(p, func() ColumnDef {
+		c := p.columnType(true)
+		for p.fieldOption(&c) {
+		}
+		return c
+	})
 	if p.peek().kind != end {
 		p.fail("',' between two columns")
 	}
 	return columns
 }
 
-// column reads name type option ... ; a colon may stand behind the name.
+// column reads name type option ...
 func (p *parser) column(typed bool) ColumnDef {
-	c := ColumnDef{Pos: p.peek().pos, Name: p.ident("a column's name")}
-	if p.accept(":") || typed || p.peek().isName() && !p.isAny("COMMENT", "NOT", "MASK") {
-		c.Type = p.dataType()
-	}
-	for p.columnOption(&c) {
+	c := p.columnType(typed)
+	for p.fieldOption(&c) || p.columnOption(&c) {
 	}
 	return c
 }
 
-func (p *parser) columnOption(c *ColumnDef) bool {
+// columnType reads the name and the type of a column; a colon may stand between them.
+func (p *parser) columnType(typed bool) ColumnDef {
+	c := ColumnDef{Pos: p.peek().pos, Name: p.ident("a column's name")}
+	if p.accept(":") || typed || p.peek().isName() && !p.isAny("COMMENT", "NOT", "MASK") {
+		c.Type = p.dataType()
+	}
+	return c
+}
+
+// fieldOption reads what columns of tables and of messages may have.
+func (p *parser) fieldOption(c *ColumnDef) bool {
 	switch {
 	case p.accept("NOT", "NULL"):
 		c.NotNull = true
 	case p.accept("COMMENT"):
 		c.Comment = p.text("a string")
+	default:
+		return false
+	}
+	return true
+}
+
+// columnOption reads what only columns of tables may have.
+func (p *parser) columnOption(c *ColumnDef) bool {
+	switch {
 	case p.accept("DEFAULT"):
 		c.Default = p.expr()
 	case p.accept("MASK"):

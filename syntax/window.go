@@ -60,7 +60,9 @@ func (p *parser) frameBound() string {
 	}
 	size := "UNBOUNDED"
 	if !p.accept(size) {
-		size = PrintExpr(p.operation(levelComparison))
+		bound := p.operation(levelComparison)
+		p.noSecretIn(bound) // the frame is kept as text
+		size = PrintExpr(bound)
 	}
 	side := p.acceptAny("PRECEDING", "FOLLOWING")
 	if side == "" {
@@ -93,4 +95,5 @@ func (p *parser) resolveWindows(named map[string]*Window) {
 		}
 		*use.window = *w
 	}
+	p.windows = nil
 }
