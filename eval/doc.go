@@ -14,6 +14,7 @@
 //
 // It does not know Spark SQL (that is dialect), tables, flows or expectations, and keeps nothing between two runs.
 //
-// scan.c is the table function through which DuckDB reads inputs, result.c walks a result; layout.go describes types to
-// both. duckdb.h is DuckDB's own header, of the version that go.mod pins; Open refuses to work with another one.
+// scan.c is the table function through which DuckDB reads inputs, clock.c the function that gives the batch time, result.c
+// walks a result; layout.go describes types to all. duckdb.h is DuckDB's own header, of the version that go.mod pins; Open
+// refuses to work with another one.
 package eval

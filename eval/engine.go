@@ -106,7 +106,7 @@ func (e *Engine) configure(opt Options) error {
 		return fault.New(fault.InternalError, "DuckDB does not take the engine's functions")
 	}
 	if err := execute(conn, "SET GLOBAL TimeZone = "+quoteText(opt.Zone)); err != nil {
-		return fault.New(fault.EngineUnavailable, "DuckDB does not know the time zone %q", opt.Zone).
+		return fault.New(fault.InvalidTimeZone, "DuckDB does not know the time zone %q", opt.Zone).
 			Because(err).WithHint("use a name of the IANA time zone database, such as Europe/Berlin")
 	}
 	return execute(conn, "SET GLOBAL lock_configuration = true")

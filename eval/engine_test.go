@@ -20,9 +20,17 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestSettingsAreChecked(t *testing.T) {
-	for _, opt := range []Options{{}, {Threads: 1}, {MemoryLimit: 1 << 28}, {Threads: 1, MemoryLimit: 1 << 28, Zone: "Mars/Olympus"}} {
-		if e, err := Open(opt); !fault.Of(err, fault.EngineUnavailable) {
-			t.Errorf("%+v: got %v", opt, err)
+	for _, test := range []struct {
+		opt  Options
+		want *fault.Code
+	}{
+		{Options{}, fault.EngineUnavailable},
+		{Options{Threads: 1}, fault.EngineUnavailable},
+		{Options{MemoryLimit: 1 << 28}, fault.EngineUnavailable},
+		{Options{Threads: 1, MemoryLimit: 1 << 28, Zone: "Mars/Olympus"}, fault.InvalidTimeZone},
+	} {
+		if e, err := Open(test.opt); !fault.Of(err, test.want) {
+			t.Errorf("%+v: got %v", test.opt, err)
 			if err == nil {
 				e.Close()
 			}

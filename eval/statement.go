@@ -104,6 +104,7 @@ func (s *Statement) free() {
 	for _, source := range s.sources {
 		source.free()
 	}
+	s.plain, s.guarded, s.clock, s.sources = nil, nil, nil, nil
 }
 
 // prepared is one of a statement's two texts, ready to run. The C side keeps it in memory that DuckDB may point to.
