@@ -15,7 +15,8 @@ docker version >/dev/null 2>&1 || {
 root=dist/image/root
 rm -rf dist/image
 mkdir -p $root/var/lib/sluice $root/tmp $root/etc
-# netgo and osusergo: no name service of the C library, which a static binary cannot load. timetzdata is in the code.
+# netgo and osusergo: no name service of the C library, which a static binary cannot load. The linker warns about dlopen,
+# getpwuid and getaddrinfo inside DuckDB: its extension loader and HTTP client, which eval turns off.
 go build -trimpath -tags netgo,osusergo -ldflags "${2:--s -w} -linkmode external -extldflags -static" -o $root/processor ./cmd/processor
 if ldd $root/processor >/dev/null 2>&1; then
   echo "the binary is not static" >&2
