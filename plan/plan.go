@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"time"
+
+	"sluice/batch"
+	"sluice/eval/dialect"
+	"sluice/fault"
+	"sluice/option"
+	"sluice/source"
+)
+
+// Pipeline is everything the daemon will do, as data. It is made once, checked whole, and not changed afterwards.
+type Pipeline struct {
+	Name       string
+	Spec       string // path of the spec file
+	Dir        string // its folder; relative paths of the pipeline start there
+	Storage    string // folder of the state, absolute
+	Continuous bool
+	Zone       string // session time zone
+	Features   []string
+	Servers    string // kafka.bootstrap.servers of configuration: the brokers of sources and sinks that name none
+	Settings   Settings
+	Tables     []*Table
+	Sinks      []*Sink
+	Flows      []*Flow // in an order in which every flow comes after those it waits for
+	Warnings   []Warning
+}
+
+// Warning is something that is allowed and probably not meant.
+type Warning struct {
+	Pos  fault.Pos
+	Text string
+}
+
+// Settings are the sluice.* keys of configuration (D-55), defaults filled in.
+type Settings struct {
+	Listen          string
+	TokenFile       string
+	MemoryLimit     int64
+	SyncInterval    time.Duration
+	GracePeriod     time.Duration
+	DrainTimeout    time.Duration
+	RetryTimeout    time.Duration
+	TriggerInterval time.Duration // pipelines.trigger.interval
+	MaxBatchRows    int
+	MaxBatchBytes   int64
+	LogFormat       string // text or json
+	LogLevel        string
+}
+
+// Table is a streaming table.
+type Table struct {
+	Name         string // catalog.schema.table, lower-cased: the identity
+	Display      string // as declared
+	Comment      string
+	Fields       []batch.Field
+	Keys         []int      // columns of the key, in the order of their lower-cased names (so that REPLACE USING (a, b) and (b, a) store the same keys); nil for an append table
+	Sequence     batch.Type // type of the sequence of a keyed table, else Void
+	ResetAllowed bool       // pipelines.reset.allowed (FR-04)
+	Retention    string     // sluice.retention (D-16)
+	Feed         bool       // some flow reads its change feed
+	Fingerprint  string     // of keys, key types and sequence type (D-62)
+}
+
+// Sink is a declared output outside.
+type Sink struct {
+	Name    string
+	Format  string // kafka, postgres, file, exec
+	Options option.Values
+	Comment string
+}
+
+// InputKind is what a flow reads row by row.
+type InputKind uint8
+
+const (
+	FromKafka InputKind = iota
+	FromFiles
+	FromTable      // the appends of an append table
+	FromChangeFeed // the changes of a table
+)
+
+func (k InputKind) String() string { return [...]string{"kafka", "files", "table", "change feed"}[k] }
+
+// Input is the streaming or once source of a flow.
+type Input struct {
+	Kind    InputKind
+	Name    string // for messages and metrics: the topics, the path, the table
+	Table   *Table // FromTable, FromChangeFeed
+	Options option.Values
+	Format  string          // json, csv ...; "" does not decode the record
+	Schema  []batch.Field   // schema => of the source: every field of the record
+	Quoted  []bool          // parallel to Schema: the name was written in backticks and matches exactly only (D-9)
+	Columns []source.Column // what the query needs, in the order of Query.Reads[0]
+	Mode    batch.Mode
+	Stream  bool // false for a once flow: read to an end fixed at the start
+}
+
+// Lookup is a table of the pipeline joined as of the batch's start.
+type Lookup struct {
+	Table *Table
+	Read  int // index in Query.Reads
+}
+
+// Action is what a violated expectation does.
+type Action uint8
+
+const (
+	Warn Action = iota
+	DropRow
+	FailUpdate
+)
+
+func (a Action) String() string { return [...]string{"warn", "drop", "fail"}[a] }
+
+// Check is an expectation of the flow's target. Its verdict is a column of the query (D-49).
+type Check struct {
+	Name   string
+	Action Action
+	SQL    string // as written, for messages
+}
+
+// Flow is one flow.
+type Flow struct {
+	Name        string
+	Comment     string
+	Once        bool
+	Table       *Table // target; nil when Sink is set
+	Sink        *Sink
+	Input       Input
+	Lookups     []Lookup
+	Query       *dialect.Compiled // Reads[0] is Input
+	Text        string            // the query as written
+	Checks      []Check
+	DependsOn   []string // flows named by DEPENDS ON
+	Upstream    []string // flows that write the tables it reads (D-52: they order triggered runs only)
+	Fingerprint string   // of the query (D-62)
+}

@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"fmt"
+
+	"sluice/batch"
+	"sluice/catalog"
+	"sluice/eval/dialect"
+	"sluice/fault"
+	"sluice/source"
+	"sluice/syntax"
+)
+
+// changeFields are the columns of a change feed beside those of its table (D-43).
+var changeFields = []batch.Field{
+	{Name: "_change_type", Type: batch.Of(batch.String), NotNull: true},
+	{Name: "_commit_version", Type: batch.Of(batch.BigInt), NotNull: true},
+	{Name: "_commit_timestamp", Type: batch.Of(batch.Timestamp), NotNull: true},
+}
+
+// scope is what a flow's query can name. It gives the input and every looked-up table a handle of its own.
+type scope struct {
+	relations map[syntax.TableRef]*dialect.Relation
+	input     *dialect.Relation
+	lookups   map[*dialect.Relation]*Table
+	meta      map[string]string // columns of the input that the source itself knows, to what it calls them
+}
+
+// Relation finds what ref names. Names that do not exist were reported by catalog, and their flow is never analysed.
+func (s *scope) Relation(ref syntax.TableRef) (*dialect.Relation, *fault.Error) {
+	if r, ok := s.relations[ref]; ok {
+		return r, nil
+	}
+	return nil, fault.New(fault.TableNotFound, "no such table").At(ref.Position())
+}
+
+// newScope makes the scope of a flow. It fails, silently, when a table it reads has columns that could not be found out:
+// the flows that write that table have been told why.
+func (p *planner) newScope(f *catalog.Flow) (*scope, bool) {
+	s := &scope{relations: map[syntax.TableRef]*dialect.Relation{}, lookups: map[*dialect.Relation]*Table{}, meta: map[string]string{}}
+	byTable := map[*catalog.Table]*dialect.Relation{}
+	for _, read := range f.Reads {
+		if read.Table != nil {
+			if p.resolve(p.tables[read.Table]); len(p.tables[read.Table].Fields) == 0 {
+				return nil, false
+			}
+		}
+		switch {
+		case read == f.Input:
+			s.input = p.inputRelation(s, read)
+			s.relations[read.Ref] = s.input
+		case byTable[read.Table] != nil:
+			s.relations[read.Ref] = byTable[read.Table]
+		default:
+			t := p.tables[read.Table]
+			r := &dialect.Relation{Name: t.Display, Handle: fmt.Sprintf("lookup_%d", len(s.lookups)+1), Fields: t.Fields}
+			s.relations[read.Ref], byTable[read.Table], s.lookups[r] = r, r, t.Table
+		}
+	}
+	return s, true
+}
+
+func (p *planner) inputRelation(s *scope, read *catalog.Read) *dialect.Relation {
+	r := &dialect.Relation{Name: read.Title(), Handle: "input", Stream: true}
+	switch {
+	case read.Table != nil:
+		t := p.tables[read.Table]
+		r.Fields = t.Fields
+		if read.Feed {
+			t.Feed = true
+			r.Fields = append(append([]batch.Field(nil), r.Fields...), changeFields...)
+			for _, c := range changeFields {
+				s.meta[c.Name] = c.Name
+			}
+		}
+	case read.Format == "":
+		r.Fields = read.Function.Raw
+		for _, c := range r.Fields {
+			s.meta[c.Name] = c.Name
+		}
+	default:
+		r.Fields = read.Schema
+		if members := read.Function.Metadata; len(members) > 0 {
+			r.Hidden = []batch.Field{{Name: metadata, Type: batch.StructOf(members...)}}
+			for _, m := range members {
+				s.meta[metadata+"."+m.Name] = m.Name
+			}
+		}
+	}
+	return r
+}
+
+const metadata = "_metadata"
+
+// columns turns what the query needs of its input into columns of the source (D-14). Names are the relation's own, so
+// that eval finds them.
+func (s *scope) columns(read dialect.Read) []source.Column {
+	out := make([]source.Column, len(read.Columns))
+	for i, name := range read.Columns {
+		out[i] = source.Column{Field: batch.Field{Name: name, Type: s.typeOf(name)}, Meta: s.meta[name]}
+	}
+	return out
+}
+
+func (s *scope) typeOf(name string) batch.Type {
+	for _, f := range s.input.Fields {
+		if f.Name == name {
+			return f.Type
+		}
+	}
+	for _, h := range s.input.Hidden {
+		for _, m := range h.Type.Fields {
+			if h.Name+"."+m.Name == name {
+				return m.Type
+			}
+		}
+	}
+	panic("plan: a query reads the column " + name + " that its input does not have")
+}
