@@ -143,7 +143,9 @@ func (f *folder) remove(i int) {
 }
 
 // sameOrigin reports whether two rows come from rows of the table with one key and one sequence.
-func (f *folder) sameOrigin(a, b int32) bool { return sameTuple(&f.rows.Keys, a, b) && sameTuple(&f.rows.Sequence, a, b) }
+func (f *folder) sameOrigin(a, b int32) bool {
+	return sameTuple(&f.rows.Keys, a, b) && sameTuple(&f.rows.Sequence, a, b)
+}
 
 func sameTuple(k *batch.Keys, a, b int32) bool {
 	return k.Len() == 0 || bytes.Equal(k.At(int(a)), k.At(int(b)))

@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"sluice/fault"
-	"sluice/option"
+	"sluice/source/kafka/client"
 )
 
 func splitName(topic string, partition int32) string {
@@ -33,7 +33,7 @@ func (s *Source) lookUp(ctx context.Context) ([]*partition, error) {
 			return parts, nil
 		}
 		if wait > 400*time.Millisecond {
-			return nil, s.missing(ctx, missing)
+			return nil, client.Missing(ctx, s.client, missing, "create it, or correct subscribe; reading never creates a topic")
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return nil, err
@@ -74,24 +74,6 @@ func (s *Source) metadata(ctx context.Context) (parts []*partition, missing stri
 	}
 	slices.SortFunc(parts, func(a, b *partition) int { return cmp.Compare(a.split, b.split) })
 	return parts, missing, nil
-}
-
-// missing is the error for a topic that does not exist.
-func (s *Source) missing(ctx context.Context, topic string) error {
-	e := fault.New(fault.UnknownTopic, "topic %s does not exist", topic)
-	req := kmsg.NewPtrMetadataRequest()
-	if resp, err := req.RequestWith(ctx, s.client); err == nil {
-		var names []string
-		for _, t := range resp.Topics {
-			if t.Topic != nil && !t.IsInternal {
-				names = append(names, *t.Topic)
-			}
-		}
-		if near := option.Nearest(topic, names); near != "" {
-			return e.WithHint("did you mean %q?", near)
-		}
-	}
-	return e.WithHint("create it, or correct subscribe; reading never creates a topic")
 }
 
 // watch keeps the partitions and their leaders up to date until Close: at intervals, and when a fetch finds that

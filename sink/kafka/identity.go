@@ -1,0 +1,191 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sluice/batch"
+	"sluice/fault"
+	"sluice/sink"
+	"sluice/source/kafka/client"
+)
+
+// HeaderName is the header that carries a batch's identity in every record: pipeline.flow/store/epoch/generation/number.
+const HeaderName = "sluice.batch"
+
+// attachment is a producer that has taken over the transactional id, and what the target remembers.
+type attachment struct {
+	sink   *Sink
+	client *kgo.Client
+	admin  *kadm.Client
+	topic  client.Topic
+	last   sink.Identity // of the last batch that was accepted
+	found  bool          // there is one
+
+	sending chan struct{} // closed when the last produce has handed over its records; nil before the first
+}
+
+// attach takes the transactional id over, unless the target belongs to somebody else. The identity is read before, so
+// that nobody is fenced who must not be, and again afterwards: taking over ended whatever transaction was open.
+func (s *Sink) attach(ctx context.Context, id batch.ID) error {
+	a := &attachment{sink: s}
+	var err error
+	if a.client, err = s.producer(); err != nil {
+		return err
+	}
+	a.admin = kadm.NewClient(a.client)
+	if err := a.open(ctx, id); err != nil {
+		a.client.Close()
+		return err
+	}
+	s.attached = a
+	if !s.wrote {
+		s.wrote = true
+		s.renewing.Add(1)
+		go s.renew()
+	}
+	return nil
+}
+
+func (a *attachment) open(ctx context.Context, id batch.ID) error {
+	s := a.sink
+	exists := false
+	var err error
+	if a.topic, exists, err = client.Find(ctx, a.client, s.opts.topic); err != nil {
+		return s.opts.client.Fault(ctx, err, "looking up %s", s.target)
+	}
+	if !exists {
+		return s.missing(ctx, a.client)
+	}
+	before, found, err := s.identity(ctx, a.admin)
+	if err != nil {
+		return err
+	}
+	if found {
+		if err := before.Admit(s.target, id, s.wrote); err != nil {
+			return err
+		}
+	}
+	if _, _, err := a.client.ProducerID(ctx); err != nil {
+		return a.fault(ctx, err, "taking over the transactional id %s", s.name())
+	}
+	if a.last, a.found, err = s.identity(kadm.RequireStable(ctx), a.admin); err != nil {
+		return err
+	}
+	if !a.found && id.Number > 0 {
+		if a.last, a.found, err = a.scan(ctx, id.Store); err != nil {
+			return err
+		}
+		if !a.found {
+			return sink.IdentityLost(s.target, id)
+		}
+	}
+	if !a.found {
+		return nil
+	}
+	if err := a.last.Admit(s.target, id, s.wrote); err != nil {
+		return err
+	}
+	// With today's epoch, so that an older run that still lives sees it when it connects again.
+	a.last.Epoch = id.Epoch
+	return a.commit(ctx, a.last)
+}
+
+// identity reads what the target remembers.
+func (s *Sink) identity(ctx context.Context, admin *kadm.Client) (i sink.Identity, ok bool, err error) {
+	for wait := 50 * time.Millisecond; ; wait *= 2 {
+		i, ok, err = s.identityOnce(ctx, admin)
+		// A transaction that is just being ended leaves the offset unstable for a moment.
+		if !errors.Is(err, kerr.UnstableOffsetCommit) || wait > 2*time.Second {
+			return i, ok, s.opts.client.Fault(ctx, err, "reading the group %s", s.group())
+		}
+		select {
+		case <-ctx.Done():
+			return i, false, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (s *Sink) identityOnce(ctx context.Context, admin *kadm.Client) (i sink.Identity, ok bool, err error) {
+	offsets, err := admin.FetchOffsets(ctx, s.group())
+	if errors.Is(err, kerr.GroupIDNotFound) {
+		return i, false, nil
+	}
+	if err != nil {
+		return i, false, err
+	}
+	o, ok := offsets.Lookup(s.opts.topic, 0)
+	if !ok || o.Err != nil || o.At < 0 {
+		return i, false, o.Err
+	}
+	i, ok = parseMetadata(o.At, o.Metadata)
+	if !ok {
+		return i, false, fault.New(fault.SinkOtherStore, "the group %s holds %q at offset %d, which is no identity of a batch", s.group(), o.Metadata, o.At).
+			WithHint("something else commits to that group: give the flow another name, or delete the group")
+	}
+	return i, true, nil
+}
+
+// The metadata of the offset are store, epoch and generation; the offset is the number.
+func metadata(i sink.Identity) string {
+	text := i.String()
+	return text[:strings.LastIndexByte(text, '/')]
+}
+
+func parseMetadata(offset int64, text string) (sink.Identity, bool) {
+	i, ok := sink.ParseIdentity(text + "/0")
+	i.Number = uint64(offset)
+	return i, ok
+}
+
+// commit writes an identity by itself.
+func (a *attachment) commit(ctx context.Context, i sink.Identity) error {
+	var offsets kadm.Offsets
+	offsets.Add(kadm.Offset{Topic: a.topic.Name, Partition: 0, At: int64(i.Number), LeaderEpoch: -1, Metadata: metadata(i)})
+	answer, err := a.admin.CommitOffsets(ctx, a.sink.group(), offsets)
+	if err == nil {
+		err = answer.Error()
+	}
+	return a.sink.opts.client.Fault(ctx, err, "writing the group %s", a.sink.group())
+}
+
+// Adopt makes the target this store's, whoever wrote it: what it remembers is the last batch this store had accepted, or
+// nothing where ok is false (processor sink adopt). Whoever else writes to it is fenced.
+func (s *Sink) Adopt(ctx context.Context, last batch.ID, ok bool) error {
+	cl, err := s.producer()
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	a := &attachment{sink: s, client: cl, admin: kadm.NewClient(cl)}
+	exists := false
+	if a.topic, exists, err = client.Find(ctx, cl, s.opts.topic); err != nil {
+		return s.opts.client.Fault(ctx, err, "looking up %s", s.target)
+	}
+	if !exists {
+		return s.missing(ctx, cl)
+	}
+	if _, _, err := cl.ProducerID(ctx); err != nil {
+		return a.fault(ctx, err, "taking over the transactional id %s", s.name())
+	}
+	if ok {
+		return a.commit(ctx, sink.IdentityOf(last))
+	}
+	var set kadm.TopicsSet
+	set.Add(s.opts.topic, 0)
+	answers, err := a.admin.DeleteOffsets(ctx, s.group(), set)
+	if err == nil {
+		err = answers.Error()
+	}
+	if errors.Is(err, kerr.GroupIDNotFound) {
+		return nil
+	}
+	return s.opts.client.Fault(ctx, err, "deleting from the group %s", s.group())
+}

@@ -1,0 +1,87 @@
+package kafka
+
+import (
+	"strings"
+
+	"sluice/batch"
+	"sluice/fault"
+	"sluice/option"
+	"sluice/source/kafka/client"
+)
+
+// Options are those of CREATE SINK ... FORMAT kafka.
+func Options() option.Set {
+	return append(option.Set{
+		{Name: "topic", Required: true, Doc: "Topic to write."},
+		{Name: "mode", Kind: option.Enum, Values: []string{"append", "upsert"}, Default: "append", Doc: "append: one record per row or change. upsert: one record per key and batch, tombstones for deleted keys."},
+		{Name: "keys", Kind: option.List, Doc: "Columns of the record key, separated by commas. Needed for upsert; with append they make keys, too."},
+		{Name: "create_topic", Kind: option.Int, Doc: "Create the topic with so many partitions if it does not exist. With upsert it is compacted."},
+		{Name: "bigint_as_text", Kind: option.Bool, Default: "false", Doc: "Write BIGINT as text, for readers that take every number for a double."},
+	}, client.Options(client.Producer)...)
+}
+
+type options struct {
+	client       client.Config
+	topic        string
+	upsert       bool
+	keys         []string
+	partitions   int64
+	bigIntAsText bool
+}
+
+// Validate finds what is wrong with options that each are of their kind; nothing is opened. fallback are the brokers of
+// the configuration.
+func Validate(v option.Values, fallback string, at fault.Pos) fault.List {
+	_, problems := parse(v, fallback, at)
+	return problems
+}
+
+func parse(v option.Values, fallback string, at fault.Pos) (options, fault.List) {
+	o := options{
+		topic:        v.String("topic"),
+		upsert:       v.String("mode") == "upsert",
+		keys:         v.List("keys"),
+		partitions:   v.Int("create_topic"),
+		bigIntAsText: v.Bool("bigint_as_text"),
+	}
+	var problems fault.List
+	o.client, problems = client.Parse("sink format kafka", client.Producer, v, fallback, at)
+	if o.upsert && len(o.keys) == 0 {
+		g, _ := v.Given("mode")
+		problems = append(problems, fault.New(fault.MissingOption, "sink format kafka: mode => 'upsert' needs keys").At(g.Pos).
+			WithHint("set keys => 'column, ...': the columns that make the record key"))
+	}
+	if g, given := v.Given("create_topic"); given && o.partitions < 1 {
+		problems = append(problems, fault.New(fault.InvalidOption, "sink format kafka: create_topic is the number of partitions, not %q", g.Value).At(g.Pos))
+	}
+	return o, problems
+}
+
+// keyColumns finds the columns of keys among the fields of the rows: the exact name, else the only one without case (D-9).
+func keyColumns(keys []string, fields []batch.Field) ([]int, error) {
+	var out []int
+	for _, name := range keys {
+		found := -1
+		for i, f := range fields {
+			if f.Name == name {
+				found = i
+				break
+			}
+			if strings.EqualFold(f.Name, name) {
+				if found >= 0 {
+					found = -2
+				} else if found == -1 {
+					found = i
+				}
+			}
+		}
+		if found < 0 {
+			return nil, fault.New(fault.SinkColumnNotFound, "keys names %s, which is not a column that the flow gives: %s", name, batch.DDL(fields))
+		}
+		if !fields[found].Type.Orderable() {
+			return nil, fault.New(fault.InvalidOption, "the key column %s has the type %s, whose values cannot be compared", name, fields[found].Type)
+		}
+		out = append(out, found)
+	}
+	return out, nil
+}

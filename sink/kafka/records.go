@@ -1,0 +1,266 @@
+package kafka
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sluice/batch"
+	"sluice/fault"
+	"sluice/format"
+	"sluice/format/json"
+	"sluice/sink"
+)
+
+const changeColumn = "_change_type"
+
+// records turns batches into records. Its buffers are used again for the next batch.
+type records struct {
+	opts    *options
+	flow    string // pipeline.flow
+	fields  []batch.Field
+	keys    []int // of fields
+	value   format.Encoder
+	change  format.Encoder // of the fields with _change_type in front
+	key     format.Encoder
+	buffers recordBuffers
+}
+
+type recordBuffers struct {
+	rows    []kgo.Record
+	row     []int32 // the row that each record was made of
+	columns *batch.Columns
+	out     []*kgo.Record
+	values  encoded
+	keys    encoded
+	tuples  batch.Keys
+}
+
+// encoded is what an encoder wrote: the i-th record ends at ends[i].
+type encoded struct {
+	bytes []byte
+	ends  []int
+}
+
+func (e *encoded) encode(enc format.Encoder, rows *batch.Columns) (err error) {
+	e.bytes, e.ends, err = enc.Encode(e.bytes[:0], e.ends[:0], rows, 0, rows.Len)
+	return err
+}
+
+func (e *encoded) at(i int) []byte {
+	start := 0
+	if i > 0 {
+		start = e.ends[i-1]
+	}
+	return e.bytes[start:e.ends[i]:e.ends[i]]
+}
+
+func newRecords(o *options, flow string, fields []batch.Field) (*records, error) {
+	keys, err := keyColumns(o.keys, fields)
+	if err != nil {
+		return nil, err
+	}
+	how := json.EncodeOptions{BigIntAsText: o.bigIntAsText}
+	r := &records{opts: o, flow: flow, fields: fields, keys: keys, value: json.NewEncoder(fields, how), change: json.NewEncoder(withChange(fields), how)}
+	keyFields := make([]batch.Field, len(keys))
+	for i, k := range keys {
+		keyFields[i] = fields[k]
+	}
+	r.key = json.NewEncoder(keyFields, how)
+	return r, nil
+}
+
+// withChange puts _change_type in front, unless the query selects it.
+func withChange(fields []batch.Field) []batch.Field {
+	for _, f := range fields {
+		if f.Name == changeColumn {
+			return fields
+		}
+	}
+	return append([]batch.Field{{Name: changeColumn, Type: batch.Of(batch.String), NotNull: true}}, fields...)
+}
+
+// forget gives up the buffers: a client that was thrown away may still hold records of theirs.
+func (r *records) forget() { r.buffers = recordBuffers{} }
+
+// build makes the records of a batch.
+func (r *records) build(id batch.ID, rows *sink.Rows) ([]*kgo.Record, error) {
+	b := &r.buffers
+	b.columns = &rows.Columns
+	n := rows.Columns.Len
+	if n == 0 {
+		return nil, nil
+	}
+	b.rows, b.row, b.out = slices.Grow(b.rows[:0], n), slices.Grow(b.row[:0], n), slices.Grow(b.out[:0], n)
+	if len(r.keys) > 0 {
+		if err := r.encodeKeys(&rows.Columns); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if r.opts.upsert {
+		err = r.upsert(rows)
+	} else {
+		err = r.append(rows)
+	}
+	if err != nil {
+		return nil, err
+	}
+	headers := []kgo.RecordHeader{{Key: HeaderName, Value: []byte(r.flow + "/" + sink.IdentityOf(id).String())}}
+	for i := range b.rows {
+		b.rows[i].Headers = headers
+		b.rows[i].Timestamp = id.Time // the same whenever the batch is sent; the time of sending where it has none
+		b.out = append(b.out, &b.rows[i])
+	}
+	return b.out, nil
+}
+
+func (r *records) append(rows *sink.Rows) error {
+	b := &r.buffers
+	columns, enc := rows.Columns, r.value
+	if rows.Change != nil {
+		columns, enc = r.addChange(rows), r.change
+	}
+	if err := b.values.encode(enc, &columns); err != nil {
+		return r.position(err, len(b.values.ends)-1)
+	}
+	for i := range columns.Len {
+		rec := kgo.Record{Value: b.values.at(i)}
+		if len(r.keys) > 0 {
+			rec.Key = b.keys.at(i)
+		}
+		b.rows, b.row = append(b.rows, rec), append(b.row, int32(i))
+	}
+	return nil
+}
+
+// addChange puts what each row means in front of it.
+func (r *records) addChange(rows *sink.Rows) batch.Columns {
+	fields := withChange(r.fields)
+	if len(fields) == len(r.fields) {
+		return rows.Columns
+	}
+	b := batch.NewBuilder(batch.Of(batch.String), rows.Columns.Len)
+	for _, c := range rows.Change {
+		b.AppendString(c.String())
+	}
+	out := rows.Columns
+	out.Fields, out.Cols = fields, append([]batch.Column{b.Column()}, rows.Columns.Cols...)
+	return out
+}
+
+// upsert makes one record per key: the row that is left, or a tombstone (D-43, D-45).
+func (r *records) upsert(rows *sink.Rows) error {
+	b := &r.buffers
+	net := sink.Fold(rows, &b.tuples)
+	if err := b.values.encode(r.value, &rows.Columns); err != nil {
+		return r.position(err, len(b.values.ends)-1)
+	}
+	for i, row := range net.Key {
+		rec := kgo.Record{Key: b.keys.at(int(row))}
+		switch live := net.Live[net.Start[i]:net.Start[i+1]]; {
+		case len(live) > 1:
+			return fault.New(fault.SinkKeyNotUnique, "the batch leaves %d rows with the key %s", len(live), rec.Key).
+				WithDetail("two of them: %s and %s", b.values.at(int(live[0])), b.values.at(int(live[1]))).
+				WithHint("name all key columns in keys, or use mode => 'append'")
+		case len(live) == 1:
+			row = live[0]
+			rec.Value = b.values.at(int(row))
+		}
+		b.rows, b.row = append(b.rows, rec), append(b.row, row)
+	}
+	return nil
+}
+
+// encodeKeys makes the record keys, and the tuples that tell which are equal. Zeros lose their sign first: -0.0 and 0.0
+// are one key (D-36), so they must be the same bytes.
+func (r *records) encodeKeys(rows *batch.Columns) error {
+	b := &r.buffers
+	columns := batch.Columns{Len: rows.Len}
+	tuple := make([]*batch.Column, len(r.keys))
+	for i, k := range r.keys {
+		columns.Fields = append(columns.Fields, rows.Fields[k])
+		columns.Cols = append(columns.Cols, positiveZeros(rows.Cols[k]))
+		tuple[i] = &rows.Cols[k]
+	}
+	batch.EncodeKeys(&b.tuples, tuple...)
+	if err := b.keys.encode(r.key, &columns); err != nil {
+		return r.position(err, len(b.keys.ends)-1)
+	}
+	return nil
+}
+
+// positiveZeros returns c with every -0.0, at any depth, as 0.0.
+func positiveZeros(c batch.Column) batch.Column {
+	switch c.Type.Kind {
+	case batch.Float:
+		c.Fixed = slices.Clone(c.Fixed)
+		normalize(batch.Values[float32](&c))
+	case batch.Double:
+		c.Fixed = slices.Clone(c.Fixed)
+		normalize(batch.Values[float64](&c))
+	case batch.Struct, batch.Array:
+		children := make([]batch.Column, len(c.Children))
+		for i := range children {
+			children[i] = positiveZeros(c.Children[i])
+		}
+		c.Children = children
+	}
+	return c
+}
+
+func normalize[T float32 | float64](values []T) {
+	for i, v := range values {
+		if v == 0 {
+			values[i] = 0
+		}
+	}
+}
+
+// position adds which row an error is about.
+func (r *records) position(err error, row int) error {
+	e := fault.From(err)
+	if e.Detail == "" && row >= 0 {
+		e.WithDetail("%s", place(r.buffers.columns, row))
+	}
+	return e
+}
+
+// place names a row of a batch.
+func place(c *batch.Columns, row int) string {
+	text := fmt.Sprintf("row %d of the batch", row)
+	if c.Pos.Len() > row {
+		text += fmt.Sprintf(", position %v", batch.Offset{At: c.Pos.Offset[row], Index: c.Pos.Index[row]})
+	}
+	return text
+}
+
+// fault codes why a record was not taken.
+func (r *records) fault(s *Sink, rec *kgo.Record, err error) error {
+	b := &r.buffers
+	at := "a row"
+	if i := slices.Index(b.out, rec); i >= 0 {
+		at = place(b.columns, int(b.row[i]))
+	}
+	size := len(rec.Key) + len(rec.Value)
+	switch {
+	case errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge):
+		return fault.New(fault.SinkRecordTooLarge, "%s makes a record of %d bytes for %s with the key %s", at, size, s.target, shorten(rec.Key)).Because(err).
+			WithDetail("kafka.max.request.size is %d", s.opts.client.RequestBytes).
+			WithHint("raise kafka.max.request.size and the topic's max.message.bytes, or select less")
+	case errors.Is(err, kerr.InvalidRecord):
+		return fault.New(fault.SinkRefusedValue, "%s refuses the record of %s", s.target, at).Because(err).
+			WithHint("a compacted topic takes only records with a key: set keys")
+	}
+	return err
+}
+
+func shorten(key []byte) string {
+	if len(key) > 100 {
+		return string(key[:100]) + "..."
+	}
+	return string(key)
+}

@@ -1,0 +1,215 @@
+package kafka
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sluice/batch"
+	"sluice/fault"
+	"sluice/option"
+	"sluice/sink"
+	"sluice/source/kafka/client"
+)
+
+// Config says what a Sink writes and where.
+type Config struct {
+	Options   option.Values // parsed with Options()
+	At        fault.Pos     // of the sink, for messages
+	Bootstrap string        // brokers to use when the options name none
+	Pipeline  string
+	Flow      string
+	Fields    []batch.Field // columns of the rows it will get
+	// Client are further options of the library's client, such as a dialer.
+	Client []kgo.Opt
+}
+
+// renewal is how often an identity is written again while no batch comes.
+const renewal = 24 * time.Hour
+
+// Sink implements sink.Sink.
+type Sink struct {
+	config  Config
+	opts    options
+	records *records
+	target  string // for messages
+
+	mu       sync.Mutex // Write and the renewal
+	attached *attachment
+	wrote    bool  // this run has attached before
+	dead     error // FENCED: nothing is written any more
+	stop     chan struct{}
+	renewing sync.WaitGroup
+}
+
+// New makes a Sink. It connects at Open.
+func New(c Config) (*Sink, error) {
+	opts, problems := parse(c.Options, c.Bootstrap, c.At)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	s := &Sink{config: c, opts: opts, target: "topic " + opts.topic, stop: make(chan struct{})}
+	var err error
+	if s.records, err = newRecords(&s.opts, s.name(), c.Fields); err != nil {
+		return nil, fault.From(err).At(c.At)
+	}
+	return s, nil
+}
+
+func (s *Sink) name() string  { return s.config.Pipeline + "." + s.config.Flow }
+func (s *Sink) group() string { return s.name() + ".sink" }
+
+// Open implements sink.Sink. It makes sure that the topic exists, and compares what the topic remembers with last where
+// last names the store. The transactional id is taken over only at the first Write.
+func (s *Sink) Open(ctx context.Context, last batch.ID, ok bool) error {
+	cl, err := s.opts.client.New(s.config.Client...)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	if err := s.ensureTopic(ctx, cl); err != nil {
+		return err
+	}
+	if !ok || last.Store == "" {
+		return nil
+	}
+	i, found, err := s.identity(ctx, kadm.NewClient(cl))
+	if err != nil || !found {
+		return err
+	}
+	last.Number++
+	last.Epoch = max(last.Epoch, i.Epoch) // of the last batch, not of today: the first Write knows
+	return i.Admit(s.target, last, false)
+}
+
+// Check asks the cluster for the topic, as dry-run --connect does.
+func (s *Sink) Check(ctx context.Context) error {
+	cl, err := s.opts.client.New(s.config.Client...)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	_, exists, err := client.Find(ctx, cl, s.opts.topic)
+	if err != nil {
+		return s.opts.client.Fault(ctx, err, "looking up %s", s.target)
+	}
+	if !exists && s.opts.partitions == 0 {
+		return s.missing(ctx, cl)
+	}
+	return nil
+}
+
+func (s *Sink) missing(ctx context.Context, cl *kgo.Client) error {
+	return client.Missing(ctx, cl, s.opts.topic, "create it, or set create_topic => the number of its partitions")
+}
+
+// ensureTopic fails when the topic does not exist, or creates it when that is asked for.
+func (s *Sink) ensureTopic(ctx context.Context, cl *kgo.Client) error {
+	_, exists, err := client.Find(ctx, cl, s.opts.topic)
+	switch {
+	case err != nil:
+		return s.opts.client.Fault(ctx, err, "looking up %s", s.target)
+	case exists:
+		return nil
+	case s.opts.partitions == 0:
+		return s.missing(ctx, cl)
+	}
+	settings := map[string]*string{}
+	if s.opts.upsert {
+		settings["cleanup.policy"] = kadm.StringPtr("compact")
+	}
+	answer, err := kadm.NewClient(cl).CreateTopic(ctx, int32(s.opts.partitions), -1, settings, s.opts.topic)
+	if err == nil {
+		err = answer.Err
+	}
+	return s.opts.client.Fault(ctx, err, "creating %s", s.target)
+}
+
+// Write implements sink.Sink.
+func (s *Sink) Write(ctx context.Context, id batch.ID, rows sink.Rows) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead != nil {
+		return s.dead
+	}
+	out, err := s.records.build(id, &rows) // before the first record leaves
+	if err != nil {
+		return err
+	}
+	if s.attached == nil {
+		if err := s.attach(ctx, id); err != nil {
+			return s.remember(err)
+		}
+	}
+	a := s.attached
+	if a.found && a.last.Holds(id) {
+		return nil
+	}
+	if len(out) == 0 {
+		err = a.commit(ctx, sink.IdentityOf(id))
+	} else {
+		err = a.transact(ctx, sink.IdentityOf(id), out)
+	}
+	if err != nil {
+		// Whether the batch is there is not known, or the library's producer is no longer of use. The next Write asks.
+		s.detach()
+		s.records.forget()
+		return s.remember(err)
+	}
+	a.last, a.found = sink.IdentityOf(id), true
+	return nil
+}
+
+// remember makes a sink that was fenced stay so.
+func (s *Sink) remember(err error) error {
+	if fault.Of(err, fault.Fenced) {
+		s.dead = err
+	}
+	return err
+}
+
+func (s *Sink) detach() {
+	if s.attached != nil {
+		s.attached.client.Close()
+		s.attached = nil
+	}
+}
+
+// Close implements sink.Sink.
+func (s *Sink) Close() error {
+	close(s.stop)
+	s.renewing.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.detach()
+	return nil
+}
+
+// renew writes the identity again from time to time.
+func (s *Sink) renew() {
+	defer s.renewing.Done()
+	tick := time.NewTicker(renewal)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		if a := s.attached; a != nil && a.found {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			_ = a.commit(ctx, a.last) // the next day tries again, and brokers keep it for seven
+			cancel()
+		}
+		s.mu.Unlock()
+	}
+}
+
+var _ sink.Sink = (*Sink)(nil)

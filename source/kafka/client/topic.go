@@ -1,0 +1,59 @@
+package client
+
+import (
+	"context"
+	"errors"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"sluice/fault"
+	"sluice/option"
+)
+
+// Topic is what the cluster says of a topic.
+type Topic struct {
+	Name       string
+	ID         kadm.TopicID
+	Partitions int
+}
+
+// Find asks for a topic, past the library's cache and without creating it. ok is false when it does not exist.
+func Find(ctx context.Context, cl *kgo.Client, name string) (t Topic, ok bool, err error) {
+	req := kmsg.NewPtrMetadataRequest()
+	req.AllowAutoTopicCreation = false
+	topic := kmsg.NewMetadataRequestTopic()
+	topic.Topic = kmsg.StringPtr(name)
+	req.Topics = append(req.Topics, topic)
+	resp, err := req.RequestWith(ctx, cl)
+	if err != nil {
+		return t, false, err
+	}
+	for _, found := range resp.Topics {
+		err := kerr.ErrorForCode(found.ErrorCode)
+		if errors.Is(err, kerr.UnknownTopicOrPartition) {
+			return t, false, nil
+		}
+		return Topic{name, kadm.TopicID(found.TopicID), len(found.Partitions)}, err == nil, err
+	}
+	return t, false, nil
+}
+
+// Missing is the error for a topic that does not exist: with the nearest name of one that does, else with hint.
+func Missing(ctx context.Context, cl *kgo.Client, topic, hint string) error {
+	e := fault.New(fault.UnknownTopic, "topic %s does not exist", topic)
+	if resp, err := kmsg.NewPtrMetadataRequest().RequestWith(ctx, cl); err == nil {
+		var names []string
+		for _, t := range resp.Topics {
+			if t.Topic != nil && !t.IsInternal {
+				names = append(names, *t.Topic)
+			}
+		}
+		if near := option.Nearest(topic, names); near != "" {
+			return e.WithHint("did you mean %q?", near)
+		}
+	}
+	return e.WithHint("%s", hint)
+}
