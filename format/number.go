@@ -191,3 +191,42 @@ func AppendDecimalValue(b *batch.Builder, v batch.Int128) {
 	}
 	batch.Append(b, v)
 }
+
+// IsNumber reports whether text is one number by JSON's grammar: -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)?
+func IsNumber(text []byte) bool {
+	i := 0
+	if i < len(text) && text[i] == '-' {
+		i++
+	}
+	whole := digits(text[i:])
+	if whole == 0 || whole > 1 && text[i] == '0' {
+		return false
+	}
+	if i += whole; i < len(text) && text[i] == '.' {
+		n := digits(text[i+1:])
+		if n == 0 {
+			return false
+		}
+		i += n + 1
+	}
+	if i < len(text) && (text[i] == 'e' || text[i] == 'E') {
+		if i++; i < len(text) && (text[i] == '+' || text[i] == '-') {
+			i++
+		}
+		n := digits(text[i:])
+		if n == 0 {
+			return false
+		}
+		i += n
+	}
+	return i == len(text)
+}
+
+// digits counts the digits at the start of text.
+func digits(text []byte) int {
+	i := 0
+	for i < len(text) && text[i]-'0' <= 9 {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,134 @@
+package json
+
+import (
+	"bytes"
+	"strings"
+
+	"sluice/batch"
+	"sluice/fault"
+	"sluice/format"
+)
+
+// decoder implements format.Decoder. Columns are a tree of nodes, each bound to the builder it fills.
+type decoder struct {
+	scanner
+	root             node // a STRUCT of the columns
+	columns          []*node
+	corrupt          *node // nil without a column for raw text
+	permissive       bool
+	numbersAsStrings bool
+	unit             TimestampUnit
+	zone             *format.Zone
+	unreadable       *fault.Error // the first value that is not of its type, in the column being read
+	decoded          []byte       // the last BINARY value
+	bad              []format.BadValue
+}
+
+// NewDecoder returns a decoder of the columns o.Fields. It refuses a type that JSON cannot fill, and two columns that one
+// member would match.
+func NewDecoder(o Options) (format.Decoder, error) {
+	d := &decoder{
+		permissive:       o.Mode == batch.Permissive,
+		numbersAsStrings: o.NumbersAsStrings,
+		unit:             o.TimestampUnit,
+		zone:             format.NewZone(o.Zone),
+	}
+	d.maxDepth = o.MaxDepth
+	if d.maxDepth == 0 {
+		d.maxDepth = DefaultMaxDepth
+	}
+	if err := d.root.init("", batch.StructOf(o.Fields...), o.Quoted, o.CorruptRecord); err != nil {
+		return nil, err
+	}
+	for i := range d.root.children {
+		d.columns = append(d.columns, &d.root.children[i])
+	}
+	if o.CorruptRecord >= 0 && o.CorruptRecord < len(d.columns) {
+		d.corrupt = d.columns[o.CorruptRecord]
+		if d.corrupt.kind != batch.String {
+			return nil, fault.New(fault.UnsupportedTypes, "column %s takes the raw text of bad records and must be a STRING, it is %s", d.corrupt.path, d.corrupt.typ)
+		}
+	}
+	return d, nil
+}
+
+// Decode implements format.Decoder.
+func (d *decoder) Decode(values [][]byte, into []batch.Builder) []format.BadValue {
+	for i, c := range d.columns {
+		c.bind(&into[i])
+	}
+	d.bad = d.bad[:0]
+	for i, v := range values {
+		if err := d.record(v); err != nil {
+			d.bad = append(d.bad, format.BadValue{Index: i, Kept: d.permissive, Err: err})
+		}
+	}
+	return d.bad
+}
+
+// record decodes one record: it appends a row to every column, or returns what is wrong. A bad record leaves a row only
+// in permissive mode.
+func (d *decoder) record(src []byte) *fault.Error {
+	rows := 0
+	if len(d.columns) > 0 {
+		rows = d.columns[0].b.Len()
+	}
+	d.depth = 0
+	if d.document(src) < 0 {
+		for _, c := range d.columns {
+			c.b.Truncate(rows)
+			if d.permissive {
+				c.b.AppendNull()
+			}
+		}
+		d.keepRaw(src, rows)
+		return d.syntax
+	}
+	unreadable := d.root.firstUnreadable()
+	if unreadable == nil {
+		return nil
+	}
+	for i, c := range d.columns {
+		switch {
+		case !d.permissive:
+			c.b.Truncate(rows)
+		case d.root.state[i].err != nil:
+			c.b.Truncate(rows)
+			c.b.AppendNull()
+		}
+	}
+	d.keepRaw(src, rows)
+	return unreadable
+}
+
+// document reads the record's one object and what is around it.
+func (d *decoder) document(src []byte) int {
+	i := 0
+	if bytes.HasPrefix(src, []byte("\xef\xbb\xbf")) {
+		i = 3
+	}
+	i = blank(src, i)
+	d.root.anyUnreadable = false
+	switch {
+	case i == len(src):
+		return d.refuse(i, "the record is empty")
+	case src[i] != '{':
+		return d.fail(src, i, "an object")
+	}
+	if i = d.members(src, i, &d.root); i < 0 {
+		return failed
+	}
+	if i = blank(src, i); i < len(src) {
+		return d.fail(src, i, "nothing behind the object")
+	}
+	return i
+}
+
+// keepRaw puts a bad record's text into its column. The column is UTF-8 whatever the record is.
+func (d *decoder) keepRaw(src []byte, rows int) {
+	if d.corrupt == nil || !d.permissive {
+		return
+	}
+	d.corrupt.b.Truncate(rows)
+	d.corrupt.b.AppendString(strings.ToValidUTF8(string(src), "\ufffd"))
+}
