@@ -1,7 +1,8 @@
 package catalog
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"sluice/batch"
@@ -54,20 +55,11 @@ var modes = []string{batch.FailFast.String(), batch.DropMalformed.String(), batc
 // arguments is the whole set of f's arguments when the value is decoded by the given format.
 func (f *Function) arguments(format string) option.Set {
 	set := option.Set{
-		{Name: argFormat, Kind: option.Enum, Values: f.formats(), Required: len(f.Raw) == 0, Doc: "How a record is decoded."},
+		{Name: argFormat, Kind: option.Enum, Values: slices.Sorted(maps.Keys(f.Formats)), Required: len(f.Raw) == 0, Doc: "How a record is decoded."},
 		{Name: argSchema, Required: format != "", Doc: "The fields of a record, such as 'id BIGINT, name STRING'."},
 		{Name: argMode, Kind: option.Enum, Values: modes, Default: modes[0], Doc: "What happens to a record that cannot be read."},
 	}
 	return union(union(set, f.Options), f.Formats[format])
-}
-
-func (f *Function) formats() []string {
-	var out []string
-	for name := range f.Formats {
-		out = append(out, name)
-	}
-	sort.Strings(out)
-	return out
 }
 
 // union adds to a the specs of b whose names it does not have.

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"sluice/batch"
@@ -150,12 +152,9 @@ func (b *builder) sink(s *syntax.CreateSink) {
 	b.Sinks = append(b.Sinks, sink)
 	format, ok := b.Connectors.Sinks[sink.Format]
 	if !ok {
-		var names []string
-		for name := range b.Connectors.Sinks {
-			names = append(names, name)
-		}
+		names := slices.Sorted(maps.Keys(b.Connectors.Sinks))
 		e := b.report(fault.UnknownSinkFormat, s.Format.Pos, "no sink format %q", s.Format.Text)
-		suggest(e, s.Format.Text, sorted(names), "the formats are "+strings.Join(sorted(names), ", "))
+		suggest(e, s.Format.Text, names, "the formats are "+strings.Join(names, ", "))
 		return
 	}
 	values, problems := format.Options.Parse("sink format "+sink.Format, given(s.Options), s.Name.Pos)

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sluice/fault"
@@ -17,7 +18,7 @@ func (b *builder) dependsOn(s *syntax.CreateFlow) {
 	}
 	for _, name := range s.DependsOn {
 		p := b.predecessor(f, name)
-		if p == nil || contains(f.DependsOn, p) {
+		if p == nil || slices.Contains(f.DependsOn, p) {
 			continue
 		}
 		f.DependsOn = append(f.DependsOn, p)
@@ -47,15 +48,6 @@ func (b *builder) predecessor(f *Flow, name syntax.Name) *Flow {
 	}
 	b.missing(e)
 	return nil
-}
-
-func contains(list []*Flow, f *Flow) bool {
-	for _, have := range list {
-		if have == f {
-			return true
-		}
-	}
-	return false
 }
 
 func flowNames(list []*Flow) []string {

@@ -1,7 +1,8 @@
 package catalog
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"sluice/batch"
@@ -89,12 +90,9 @@ func (b *builder) readFunction(f *Flow, r *Read, ref *syntax.TableFunc) {
 	name := key(Show(ref.Name))
 	fn, ok := b.Connectors.Functions[name]
 	if !ok {
-		var names []string
-		for name := range b.Connectors.Functions {
-			names = append(names, name)
-		}
+		names := slices.Sorted(maps.Keys(b.Connectors.Functions))
 		r.Problem = b.report(fault.FunctionNotFound, ref.Pos, "no table function %s", Show(ref.Name))
-		suggest(r.Problem, name, sorted(names), "the table functions are "+strings.Join(sorted(names), ", "))
+		suggest(r.Problem, name, names, "the table functions are "+strings.Join(names, ", "))
 		return
 	}
 	r.Function = &fn
@@ -113,7 +111,7 @@ func (b *builder) readFunction(f *Flow, r *Read, ref *syntax.TableFunc) {
 		problems = fn.Check(values, Use{ref.Pos, r.Stream, b.Spec.Servers()})
 	}
 	b.Problems = append(b.Problems, problems...)
-	b.schema(f, r, name, args)
+	b.schema(f, r, name)
 }
 
 // formatOf is the format among the arguments, in lower case.
@@ -154,7 +152,7 @@ func (b *builder) arguments(fn *Function, name string, ref *syntax.TableFunc) []
 }
 
 // schema reads schema => and checks it against format =>.
-func (b *builder) schema(f *Flow, r *Read, name string, args []option.Given) {
+func (b *builder) schema(f *Flow, r *Read, name string) {
 	g, ok := r.Options.Given(argSchema)
 	if !ok {
 		f.Unsound = f.Unsound || r.Format != "" || len(r.Function.Raw) == 0
@@ -195,15 +193,11 @@ func textPos(ref syntax.TableRef, g option.Given) fault.Pos {
 	return g.Pos
 }
 
-func sorted(list []string) []string {
-	sort.Strings(list)
-	return list
-}
-
 func sortedLower(names []syntax.Ident) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
 		out[i] = key(n.Text)
 	}
-	return sorted(out)
+	slices.Sort(out)
+	return out
 }
