@@ -1,4 +1,5 @@
-// Package format is the contract between bytes and columns. Implementations live in the packages below it.
+// Package format is the contract between bytes and columns. Implementations live in the packages below it. What several of
+// them need is here too: numbers, dates and times as text, exactly (number.go, datetime.go).
 package format
 
 import (

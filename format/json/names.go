@@ -18,13 +18,17 @@ type names struct {
 }
 
 type name struct {
-	off, len int32  // in texts
-	next     int32  // the name that followed it last time
-	chain    int32  // the next name of the same slot
-	member   int32  // member of the STRUCT, -1 for none
-	exact    bool   // spelt as the member is
-	bare     bool   // stands in a record as it is, without escapes
-	object   uint64 // the last object that had it
+	// The start of a member of this name as records mostly have it, "name": without blanks or escapes, as two words of
+	// which the masks say how much counts. A width of 0 says that it does not fit.
+	head, tail         uint64
+	headMask, tailMask uint64
+	width              int32
+	next               int32  // the name that followed it last time, 0 for none
+	object             uint64 // the last object that had it
+	member             int32  // member of the STRUCT, -1 for none
+	exact              bool   // spelt as the member is
+	off, len           int32  // its text in texts
+	chain              int32  // the next name of the same slot
 }
 
 // keptNames bounds the names kept from one object to the next: members whose names are data would pile up otherwise.
@@ -56,40 +60,44 @@ func (n *names) begin() {
 	n.object++
 }
 
-// guess returns the name behind name after, if it stands at src[i:], a quote before and behind it; 0 otherwise.
-func (n *names) guess(src []byte, i int, after int32) (id int32, end int) {
+// guess returns the name behind name after when that is what stands at src[i:], and the index behind its colon; 0
+// when it does not, or when the object had it before.
+func (n *names) guess(src []byte, i int, after int32) (id int32, next int) {
 	id = n.entries[after].next
-	if id == 0 {
+	e := &n.entries[id]
+	var differ uint64
+	switch rest := src[i:]; {
+	case len(rest) >= 16:
+		differ = (binary.LittleEndian.Uint64(rest)^e.head)&e.headMask | (binary.LittleEndian.Uint64(rest[8:])^e.tail)&e.tailMask
+	case len(rest) >= 8:
+		differ = (binary.LittleEndian.Uint64(rest)^e.head)&e.headMask | e.tailMask
+	default:
 		return 0, 0
 	}
-	e := &n.entries[id]
-	end = i + 1 + int(e.len)
-	if end < len(src) && src[end] == '"' && e.bare && same(src[i+1:end], n.texts[e.off:e.off+e.len]) {
-		return id, end + 1
+	if differ != 0 || e.width == 0 || e.object == n.object {
+		return 0, 0
 	}
-	return 0, 0
+	e.object = n.object
+	return id, i + int(e.width)
 }
 
-// same compares texts of equal length. Names are short: word by word is faster than a call.
-func same(a, b []byte) bool {
-	for len(a) >= 8 && len(b) >= 8 {
-		if binary.LittleEndian.Uint64(a) != binary.LittleEndian.Uint64(b) {
-			return false
-		}
-		a, b = a[8:], b[8:]
+// expect makes e known as a member without blanks or escapes: "name": in at most 16 bytes.
+func (e *name) expect(text []byte) {
+	const most = 16
+	if len(text)+3 > most {
+		return
 	}
-	if len(a) != len(b) {
-		return false
+	var pattern, mask [most]byte
+	at := append(append(append(pattern[:0], '"'), text...), '"', ':')
+	for i := range at {
+		mask[i] = 0xff
 	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
+	e.width = int32(len(at))
+	e.head, e.tail = binary.LittleEndian.Uint64(pattern[:]), binary.LittleEndian.Uint64(pattern[8:])
+	e.headMask, e.tailMask = binary.LittleEndian.Uint64(mask[:]), binary.LittleEndian.Uint64(mask[8:])
 }
 
-// find returns the name with the given text, adding it when it is new.
+// find returns the name with the given text, adding it when it is new. A bare text stands in the record without escapes.
 func (n *names) find(text []byte, bare bool, after int32) int32 {
 	hash := maphash.Bytes(n.seed, text)
 	slot := hash & uint64(len(n.slots)-1)
@@ -109,7 +117,7 @@ func (n *names) find(text []byte, bare bool, after int32) int32 {
 		id = n.add(text, slot)
 	}
 	if bare {
-		n.entries[id].bare = true
+		n.entries[id].expect(text)
 	}
 	n.entries[after].next = id
 	return id

@@ -146,14 +146,19 @@ func (d *decoder) member(src []byte, i int, n *node, m int, isExact bool) int {
 	if isExact {
 		state.found = exact
 	}
-	outer := d.unreadable
-	d.unreadable = nil
+	before := d.unreadable
 	i = d.value(src, i, &n.children[m])
-	if d.unreadable != nil {
-		state.err, n.anyUnreadable = d.unreadable, true
+	if d.unreadable != before {
+		d.blame(n, m)
 	}
-	d.unreadable = outer
 	return i
+}
+
+// blame moves the error just noted to the member it is about: the exact spelling of the member may still take it back.
+// When there is an error of something outside n already, none is noted; that one is enough.
+func (d *decoder) blame(n *node, m int) {
+	n.state[m].err, n.anyUnreadable = d.unreadable, true
+	d.unreadable = nil
 }
 
 // finish gives every child of n that the object did not have a null, and refuses those it had twice.
@@ -162,13 +167,11 @@ func (d *decoder) finish(n *node) {
 		state := &n.state[m]
 		switch state.found {
 		case absent:
-			outer := d.unreadable
-			d.unreadable = nil
+			before := d.unreadable
 			d.null(&n.children[m])
-			if d.unreadable != nil {
-				state.err, n.anyUnreadable = d.unreadable, true
+			if d.unreadable != before {
+				d.blame(n, m)
 			}
-			d.unreadable = outer
 		case ambiguous:
 			n.anyUnreadable = true
 			state.err = fault.New(fault.AmbiguousMember, "column %s matches several members that differ in case, and none exactly", n.children[m].path).

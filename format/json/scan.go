@@ -170,35 +170,41 @@ func (s *scanner) namesHere() *names {
 	return s.nested[s.depth]
 }
 
-// name reads a member's name and the colon behind it. After is the name before it in this object, 0 at its start.
+// name reads a member's name and the colon behind it, up to the value. After is the name before it in this object, 0 at
+// its start.
 func (s *scanner) name(src []byte, i int, n *names, after int32) (id int32, next int) {
-	if i >= len(src) || src[i] != '"' {
-		return 0, s.fail(src, i, "a member's name in double quotes")
+	if i < len(src) {
+		id, next = n.guess(src, i, after)
 	}
-	id, next = n.guess(src, i, after)
 	if id == 0 {
-		text, end := s.str(src, i)
-		if end < 0 {
+		if id, next = s.unexpectedName(src, i, n, after); next < 0 {
 			return 0, failed
 		}
-		bare := end-i-2 == len(text) // an escape is always longer than what it stands for
-		id, next = n.find(text, bare, after), end
-	}
-	if !n.first(id) {
-		e := n.entries[id]
-		return 0, s.refuse(i, "the name %s is in the object twice", quote(n.texts[e.off:e.off+e.len]))
-	}
-	if next < len(src) && src[next] == ':' {
-		next++
-	} else if next = blank(src, next); next < len(src) && src[next] == ':' {
-		next++
-	} else {
-		return 0, s.fail(src, next, "a colon")
 	}
 	if next < len(src) && src[next] <= ' ' {
 		next = blank(src, next)
 	}
 	return id, next
+}
+
+func (s *scanner) unexpectedName(src []byte, i int, n *names, after int32) (id int32, next int) {
+	if i >= len(src) || src[i] != '"' {
+		return 0, s.fail(src, i, "a member's name in double quotes")
+	}
+	text, next := s.str(src, i)
+	if next < 0 {
+		return 0, failed
+	}
+	bare := next-i-2 == len(text) // an escape is always longer than what it stands for
+	id = n.find(text, bare, after)
+	if !n.first(id) {
+		return 0, s.refuse(i, "the name %s is in the object twice", quote(text))
+	}
+	next = blank(src, next)
+	if next >= len(src) || src[next] != ':' {
+		return 0, s.fail(src, next, "a colon")
+	}
+	return id, next + 1
 }
 
 // number validates a number. What may not follow one is the caller's to see.
