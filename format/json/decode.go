@@ -12,13 +12,12 @@ import (
 // decoder implements format.Decoder. Columns are a tree of nodes, each bound to the builder it fills.
 type decoder struct {
 	scanner
+	format.Scalars
 	root             node // a STRUCT of the columns
 	columns          []*node
 	corrupt          *node // nil without a column for raw text
 	permissive       bool
 	numbersAsStrings bool
-	unit             TimestampUnit
-	zone             *format.Zone
 	unreadable       *fault.Error // the first value that is not of its type, in the column being read
 	decoded          []byte       // the last BINARY value
 	bad              []format.BadValue
@@ -30,8 +29,7 @@ func NewDecoder(o Options) (format.Decoder, error) {
 	d := &decoder{
 		permissive:       o.Mode == batch.Permissive,
 		numbersAsStrings: o.NumbersAsStrings,
-		unit:             o.TimestampUnit,
-		zone:             format.NewZone(o.Zone),
+		Scalars:          format.Scalars{Zone: format.NewZone(o.Zone), Unit: o.TimestampUnit},
 	}
 	d.maxDepth = o.MaxDepth
 	if d.maxDepth == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"sluice/batch"
+	"sluice/format"
 	"sluice/format/formattest"
 )
 
@@ -49,7 +50,7 @@ func optionsOf(t *testing.T, td *datadriven.TestData) (Options, []batch.Field) {
 		case "depth":
 			o.MaxDepth, _ = strconv.Atoi(a.Vals[0])
 		case "unit":
-			o.TimestampUnit = ParseTimestampUnit(a.Vals[0])
+			o.TimestampUnit = format.ParseTimestampUnit(a.Vals[0])
 		case "zone":
 			zone, err := time.LoadLocation(a.Vals[0])
 			if err != nil {

@@ -41,11 +41,11 @@ func (d *decoder) value(src []byte, i int, n *node) int {
 		return d.timestamp(src, i, n)
 	case batch.Date:
 		if c == '"' {
-			return d.date(src, i, n)
+			return d.quoted(src, i, n, d.Date)
 		}
 	case batch.Binary:
 		if c == '"' {
-			return d.binary(src, i, n)
+			return d.quoted(src, i, n, d.Binary)
 		}
 	case batch.Variant:
 		next := d.skip(src, i)

@@ -2,7 +2,6 @@ package json
 
 import (
 	"bytes"
-	"math"
 	"strings"
 
 	"sluice/batch"
@@ -15,7 +14,6 @@ type node struct {
 	typ      batch.Type
 	notNull  bool
 	path     string // for messages: order.items[].price
-	min, max int64  // of an integer type
 	b        *batch.Builder
 	children []node
 
@@ -46,14 +44,6 @@ const (
 func (n *node) init(path string, t batch.Type, quoted []bool, corrupt int) error {
 	n.kind, n.typ, n.path = t.Kind, t, path
 	switch t.Kind {
-	case batch.TinyInt:
-		n.min, n.max = math.MinInt8, math.MaxInt8
-	case batch.SmallInt:
-		n.min, n.max = math.MinInt16, math.MaxInt16
-	case batch.Int:
-		n.min, n.max = math.MinInt32, math.MaxInt32
-	case batch.BigInt:
-		n.min, n.max = math.MinInt64, math.MaxInt64
 	case batch.Map:
 		if t.Fields[0].Type.Kind != batch.String {
 			return fault.New(fault.UnsupportedTypes, "column %s: the keys of a MAP read from JSON are STRING, not %s", path, t.Fields[0].Type)

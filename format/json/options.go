@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sluice/batch"
+	"sluice/format"
 )
 
 // DefaultMaxDepth is how deep arrays and objects may nest when Options.MaxDepth is zero.
@@ -26,32 +27,9 @@ type Options struct {
 	// NumbersAsStrings lets a numeric column also take a string whose text is a number (D-8), or NaN, Infinity, -Infinity for
 	// FLOAT and DOUBLE.
 	NumbersAsStrings bool
-	// TimestampUnit is what a number in a TIMESTAMP or TIMESTAMP_NTZ column counts since the epoch; with NoUnit numbers
-	// are refused (D-58, A-23).
-	TimestampUnit TimestampUnit
+	// TimestampUnit is what a number in a TIMESTAMP or TIMESTAMP_NTZ column counts since the epoch; with format.NoUnit
+	// numbers are refused (D-58, A-23).
+	TimestampUnit format.TimestampUnit
 	// MaxDepth is how deep arrays and objects may nest, the record's own object included; 0 means DefaultMaxDepth.
 	MaxDepth int
-}
-
-// TimestampUnit is the unit of timestamps that are numbers.
-type TimestampUnit uint8
-
-const (
-	NoUnit TimestampUnit = iota
-	Seconds
-	Milliseconds
-	Microseconds
-)
-
-// TimestampUnits are the values of the option timestampUnit.
-var TimestampUnits = []string{"seconds", "milliseconds", "microseconds"}
-
-// ParseTimestampUnit reads a value of the option timestampUnit as option.Set checked it; "" is NoUnit.
-func ParseTimestampUnit(s string) TimestampUnit {
-	for i, name := range TimestampUnits {
-		if s == name {
-			return TimestampUnit(i + 1)
-		}
-	}
-	return NoUnit
 }
