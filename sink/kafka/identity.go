@@ -99,15 +99,24 @@ func (a *attachment) open(ctx context.Context, id batch.ID) error {
 
 // identity reads what the target remembers.
 func (s *Sink) identity(ctx context.Context, admin *kadm.Client) (i sink.Identity, ok bool, err error) {
-	for wait := 50 * time.Millisecond; ; wait *= 2 {
+	err = patiently(ctx, func() error {
 		i, ok, err = s.identityOnce(ctx, admin)
-		// A transaction that is just being ended leaves the offset unstable for a moment.
-		if !errors.Is(err, kerr.UnstableOffsetCommit) || wait > 2*time.Second {
-			return i, ok, s.opts.client.Fault(ctx, err, "reading the group %s", s.group())
+		return err
+	})
+	return i, ok, s.opts.client.Fault(ctx, err, "reading the group %s", s.group())
+}
+
+// patiently repeats f, for some seconds, while a broker answers that it is not ready: a transaction is just being ended, or
+// a new cluster makes its coordinators.
+func patiently(ctx context.Context, f func() error) error {
+	for wait := 50 * time.Millisecond; ; wait *= 2 {
+		err := f()
+		if !kerr.IsRetriable(err) || wait > 4*time.Second {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return i, false, ctx.Err()
+			return ctx.Err()
 		case <-time.After(wait):
 		}
 	}
@@ -149,10 +158,13 @@ func parseMetadata(offset int64, text string) (sink.Identity, bool) {
 func (a *attachment) commit(ctx context.Context, i sink.Identity) error {
 	var offsets kadm.Offsets
 	offsets.Add(kadm.Offset{Topic: a.topic.Name, Partition: 0, At: int64(i.Number), LeaderEpoch: -1, Metadata: metadata(i)})
-	answer, err := a.admin.CommitOffsets(ctx, a.sink.group(), offsets)
-	if err == nil {
-		err = answer.Error()
-	}
+	err := patiently(ctx, func() error {
+		answer, err := a.admin.CommitOffsets(ctx, a.sink.group(), offsets)
+		if err == nil {
+			err = answer.Error()
+		}
+		return err
+	})
 	return a.sink.opts.client.Fault(ctx, err, "writing the group %s", a.sink.group())
 }
 

@@ -111,8 +111,9 @@ func (r *records) build(id batch.ID, rows *sink.Rows) ([]*kgo.Record, error) {
 	}
 	headers := []kgo.RecordHeader{{Key: HeaderName, Value: []byte(r.flow + "/" + sink.IdentityOf(id).String())}}
 	for i := range b.rows {
+		// The record's time is the time of sending, not the batch's: a batch that waited for a long time to be sent would
+		// be deleted by the topic's retention as it arrives.
 		b.rows[i].Headers = headers
-		b.rows[i].Timestamp = id.Time // the same whenever the batch is sent; the time of sending where it has none
 		b.out = append(b.out, &b.rows[i])
 	}
 	return b.out, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
@@ -83,7 +84,7 @@ func (c Config) New(opts ...kgo.Opt) (*kgo.Client, error) {
 		kgo.ConnIdleTimeout(c.idleTimeout),
 		kgo.MetadataMaxAge(c.MetadataAge),
 		kgo.MetadataMinAge(min(c.MetadataAge, 250*time.Millisecond)),
-		kgo.RetryTimeout(3 * time.Second),
+		kgo.RetryTimeoutFn(retryTimeout),
 		kgo.DisableClientMetrics(),
 	}
 	if c.tls {
@@ -101,6 +102,15 @@ func (c Config) New(opts ...kgo.Opt) (*kgo.Client, error) {
 		return nil, fault.New(fault.InvalidOption, "the Kafka settings do not make a client").Because(err)
 	}
 	return client, nil
+}
+
+// retryTimeout is how long the library repeats a request. A new cluster makes its coordinators when they are first asked
+// for, which takes seconds.
+func retryTimeout(key int16) time.Duration {
+	if kmsg.Key(key) == kmsg.Metadata {
+		return 3 * time.Second
+	}
+	return 10 * time.Second
 }
 
 func (c Config) login() kgo.Opt {

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -20,8 +21,23 @@ type Topic struct {
 	Partitions int
 }
 
-// Find asks for a topic, past the library's cache and without creating it. ok is false when it does not exist.
+// Find asks for a topic, past the library's cache and without creating it. ok is false when it does not exist. A topic
+// that was created just now may not be known to the broker that is asked, so a missing one is asked for again, for a second.
 func Find(ctx context.Context, cl *kgo.Client, name string) (t Topic, ok bool, err error) {
+	for wait := 100 * time.Millisecond; ; wait *= 2 {
+		t, ok, err = find(ctx, cl, name)
+		if ok || err != nil || wait > 400*time.Millisecond {
+			return t, ok, err
+		}
+		select {
+		case <-ctx.Done():
+			return t, false, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+func find(ctx context.Context, cl *kgo.Client, name string) (t Topic, ok bool, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	req.AllowAutoTopicCreation = false
 	topic := kmsg.NewMetadataRequestTopic()

@@ -1,0 +1,284 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"sluice/batch"
+	"sluice/fault"
+	"sluice/format/json"
+	"sluice/internal/broker"
+	"sluice/internal/testenv"
+	"sluice/option"
+	"sluice/sink"
+	"sluice/sink/sinktest"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// onEach runs a test on the embedded broker and on real Kafka.
+func onEach(t *testing.T, f func(t *testing.T, k *cluster)) {
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		b := testenv.Broker(t, broker.Options{})
+		f(t, &cluster{t: t, brokers: b.Brokers(), fake: b})
+	})
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		f(t, &cluster{t: t, brokers: testenv.Kafka(t).Brokers})
+	})
+}
+
+var number atomic.Int64
+
+// cluster is a broker as a test sees it.
+type cluster struct {
+	t       testing.TB
+	brokers []string
+	fake    *broker.Broker // nil on real Kafka
+}
+
+// with runs f with a client that is closed afterwards.
+func (k *cluster) with(f func(ctx context.Context, cl *kgo.Client, admin *kadm.Client), opts ...kgo.Opt) {
+	k.t.Helper()
+	cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(k.brokers...), kgo.DisableClientMetrics(), kgo.FetchMaxWait(500 * time.Millisecond)}, opts...)...)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer cl.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	f(ctx, cl, kadm.NewClient(cl))
+}
+
+func (k *cluster) topic(partitions int32, settings map[string]*string) string {
+	k.t.Helper()
+	name := fmt.Sprintf("out%d-%d", time.Now().UnixNano()%1e9, number.Add(1))
+	k.with(func(ctx context.Context, _ *kgo.Client, admin *kadm.Client) {
+		if _, err := admin.CreateTopic(ctx, partitions, 1, settings, name); err != nil {
+			k.t.Fatal(err)
+		}
+	})
+	return name
+}
+
+// records reads everything that is committed.
+func (k *cluster) records(topic string) (out []*kgo.Record) {
+	k.t.Helper()
+	k.with(func(ctx context.Context, cl *kgo.Client, admin *kadm.Client) {
+		ends, err := admin.ListEndOffsets(ctx, topic)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		left := map[int32]int64{}
+		ends.Each(func(o kadm.ListedOffset) {
+			if o.Offset > 0 {
+				left[o.Partition] = o.Offset
+			}
+		})
+		for len(left) > 0 {
+			fetches := cl.PollFetches(ctx)
+			if err := fetches.Err0(); err != nil {
+				k.t.Fatal(err)
+			}
+			fetches.EachRecord(func(r *kgo.Record) {
+				if r.Offset == left[r.Partition]-1 {
+					delete(left, r.Partition)
+				}
+				if !r.Attrs.IsControl() {
+					out = append(out, r)
+				}
+			})
+		}
+	}, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
+	return out
+}
+
+// show prints records as key=value.
+func show(records []*kgo.Record) string {
+	var out []string
+	for _, r := range records {
+		text := string(r.Value)
+		if r.Value == nil {
+			text = "TOMBSTONE"
+		}
+		if r.Key != nil {
+			text = string(r.Key) + "=" + text
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "\n")
+}
+
+func (k *cluster) options(topic string, pairs ...string) option.Values {
+	k.t.Helper()
+	given := []option.Given{{Name: "bootstrapServers", Value: strings.Join(k.brokers, ",")}, {Name: "topic", Value: topic}}
+	for i := 0; i < len(pairs); i += 2 {
+		given = append(given, option.Given{Name: pairs[i], Value: pairs[i+1]})
+	}
+	v, problems := Options().Parse("sink format kafka", given, fault.Pos{})
+	if err := problems.Err(); err != nil {
+		k.t.Fatal(err)
+	}
+	return v
+}
+
+var fields = []batch.Field{{Name: "key", Type: batch.Of(batch.String)}, {Name: "n", Type: batch.Of(batch.BigInt)}}
+
+func (k *cluster) open(topic string, pairs ...string) *Sink {
+	k.t.Helper()
+	s, err := New(Config{Options: k.options(topic, pairs...), Pipeline: "shop", Flow: "publish-" + topic, Fields: fields})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// id is the identity of a batch of store s1.
+func id(topic string, epoch, generation, number uint64) batch.ID {
+	return batch.ID{Pipeline: "shop", Flow: "publish-" + topic, Store: "s1", Epoch: epoch, Generation: generation, Number: number, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+}
+
+// rowsOf makes rows of "key n" pairs; a key of NULL is null. A leading + or - makes it a change feed.
+func rowsOf(lines ...string) sink.Rows {
+	key, n := batch.NewBuilder(fields[0].Type, 0), batch.NewBuilder(fields[1].Type, 0)
+	var out sink.Rows
+	for _, line := range lines {
+		if line[0] == '+' || line[0] == '-' {
+			out.Change = append(out.Change, map[byte]sink.Change{'+': sink.InsertRow, '-': sink.DeleteRow}[line[0]])
+			line = line[1:]
+		}
+		var k string
+		var v int64
+		fmt.Sscan(line, &k, &v)
+		if k == "NULL" {
+			key.AppendNull()
+		} else {
+			key.AppendString(k)
+		}
+		n.AppendInt(v)
+	}
+	out.Columns = batch.Columns{Fields: fields, Cols: []batch.Column{key.Column(), n.Column()}, Len: len(lines)}
+	if out.Change != nil {
+		batch.EncodeKeys(&out.Keys, &out.Columns.Cols[0])
+		batch.EncodeKeys(&out.Sequence, &out.Columns.Cols[1])
+	}
+	return out
+}
+
+func write(t *testing.T, s *Sink, id batch.ID, rows sink.Rows) {
+	t.Helper()
+	if err := s.Write(context.Background(), id, rows); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustFail(t *testing.T, err error, code *fault.Code, parts ...string) {
+	t.Helper()
+	if !fault.Of(err, code) {
+		t.Fatalf("got %v, want %s", err, code)
+	}
+	for _, p := range parts {
+		if !strings.Contains(err.Error(), p) {
+			t.Errorf("%q does not say %q", err, p)
+		}
+	}
+}
+
+func TestConformance(t *testing.T) {
+	t.Run("embedded", func(t *testing.T) {
+		b := testenv.Broker(t, broker.Options{})
+		conformance(t, &cluster{brokers: b.Brokers(), fake: b})
+	})
+	t.Run("real", func(t *testing.T) {
+		conformance(t, &cluster{brokers: testenv.Kafka(t).Brokers})
+	})
+}
+
+func conformance(t *testing.T, k *cluster) {
+	sinktest.Run(t, sinktest.Kind{OnceOnly: true, Feed: true, New: func(t *testing.T, fields []batch.Field) sinktest.Target {
+		k.t = t
+		return &target{k, k.topic(1, nil), fields}
+	}})
+}
+
+// target is a topic of the conformance suite.
+type target struct {
+	k      *cluster
+	topic  string
+	fields []batch.Field
+}
+
+func (x *target) Open(t *testing.T) sink.Sink {
+	t.Helper()
+	s, err := New(Config{Options: x.k.options(x.topic, "kafka.delivery.timeout.ms", "1000"), Pipeline: "conformance", Flow: x.topic, Fields: x.fields})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (x *target) Read(t *testing.T, feed bool) batch.Columns {
+	t.Helper()
+	fields := x.fields
+	if feed {
+		fields = withChange(fields)
+	}
+	decoder, err := json.NewDecoder(json.Options{Fields: fields, CorruptRecord: -1, NumbersAsStrings: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values [][]byte
+	for _, r := range x.k.records(x.topic) {
+		values = append(values, r.Value)
+	}
+	builders := make([]batch.Builder, len(fields))
+	for i, f := range fields {
+		builders[i].Init(f.Type, 0)
+	}
+	if bad := decoder.Decode(values, builders); len(bad) > 0 {
+		t.Fatalf("%s: %v", values[bad[0].Index], bad[0].Err)
+	}
+	out := batch.Columns{Fields: fields, Len: len(values)}
+	for i := range builders {
+		out.Cols = append(out.Cols, builders[i].Column())
+	}
+	return out
+}
+
+func (x *target) Break(t *testing.T) func() {
+	if x.k.fake == nil {
+		return nil
+	}
+	var broken atomic.Bool
+	broken.Store(true)
+	x.k.fake.Cluster().ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		x.k.fake.Cluster().KeepControl()
+		if !broken.Load() {
+			return nil, nil, false
+		}
+		answer := req.ResponseKind().(*kmsg.ProduceResponse)
+		for _, t := range req.(*kmsg.ProduceRequest).Topics {
+			at := kmsg.NewProduceResponseTopic()
+			at.Topic, at.TopicID = t.Topic, t.TopicID
+			for _, p := range t.Partitions {
+				ap := kmsg.NewProduceResponseTopicPartition()
+				ap.Partition, ap.ErrorCode = p.Partition, kerr.NotEnoughReplicas.Code
+				at.Partitions = append(at.Partitions, ap)
+			}
+			answer.Topics = append(answer.Topics, at)
+		}
+		return answer, nil, true
+	})
+	return func() { broken.Store(false) }
+}
