@@ -57,7 +57,7 @@ func (a *attachment) open(ctx context.Context, id batch.ID) error {
 	s := a.sink
 	exists := false
 	var err error
-	if a.topic, exists, err = client.Find(ctx, a.client, s.opts.topic); err != nil {
+	if a.topic, exists, err = client.Await(ctx, a.client, s.opts.topic); err != nil {
 		return s.opts.client.Fault(ctx, err, "looking up %s", s.target)
 	}
 	if !exists {
@@ -178,7 +178,7 @@ func (s *Sink) Adopt(ctx context.Context, last batch.ID, ok bool) error {
 	defer cl.Close()
 	a := &attachment{sink: s, client: cl, admin: kadm.NewClient(cl)}
 	exists := false
-	if a.topic, exists, err = client.Find(ctx, cl, s.opts.topic); err != nil {
+	if a.topic, exists, err = client.Await(ctx, cl, s.opts.topic); err != nil {
 		return s.opts.client.Fault(ctx, err, "looking up %s", s.target)
 	}
 	if !exists {

@@ -92,7 +92,7 @@ func (s *Sink) Check(ctx context.Context) error {
 		return err
 	}
 	defer cl.Close()
-	_, exists, err := client.Find(ctx, cl, s.opts.topic)
+	_, exists, err := client.Await(ctx, cl, s.opts.topic)
 	if err != nil {
 		return s.opts.client.Fault(ctx, err, "looking up %s", s.target)
 	}
@@ -108,7 +108,7 @@ func (s *Sink) missing(ctx context.Context, cl *kgo.Client) error {
 
 // ensureTopic fails when the topic does not exist, or creates it when that is asked for.
 func (s *Sink) ensureTopic(ctx context.Context, cl *kgo.Client) error {
-	_, exists, err := client.Find(ctx, cl, s.opts.topic)
+	_, exists, err := client.Await(ctx, cl, s.opts.topic)
 	switch {
 	case err != nil:
 		return s.opts.client.Fault(ctx, err, "looking up %s", s.target)

@@ -21,11 +21,11 @@ type Topic struct {
 	Partitions int
 }
 
-// Find asks for a topic, past the library's cache and without creating it. ok is false when it does not exist. A topic
-// that was created just now may not be known to the broker that is asked, so a missing one is asked for again, for a second.
-func Find(ctx context.Context, cl *kgo.Client, name string) (t Topic, ok bool, err error) {
+// Await is Find for a topic that should exist: one that was created just now may not be known to the broker that is asked,
+// so a missing one is asked for again, for a second.
+func Await(ctx context.Context, cl *kgo.Client, name string) (t Topic, ok bool, err error) {
 	for wait := 100 * time.Millisecond; ; wait *= 2 {
-		t, ok, err = find(ctx, cl, name)
+		t, ok, err = Find(ctx, cl, name)
 		if ok || err != nil || wait > 400*time.Millisecond {
 			return t, ok, err
 		}
@@ -37,7 +37,8 @@ func Find(ctx context.Context, cl *kgo.Client, name string) (t Topic, ok bool, e
 	}
 }
 
-func find(ctx context.Context, cl *kgo.Client, name string) (t Topic, ok bool, err error) {
+// Find asks for a topic, past the library's cache and without creating it. ok is false when it does not exist.
+func Find(ctx context.Context, cl *kgo.Client, name string) (t Topic, ok bool, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	req.AllowAutoTopicCreation = false
 	topic := kmsg.NewMetadataRequestTopic()
