@@ -1,9 +1,6 @@
 package kafka
 
 import (
-	"strings"
-
-	"sluice/batch"
 	"sluice/fault"
 	"sluice/option"
 	"sluice/source/kafka/client"
@@ -55,33 +52,4 @@ func parse(v option.Values, fallback string, at fault.Pos) (options, fault.List)
 		problems = append(problems, fault.New(fault.InvalidOption, "sink format kafka: create_topic is the number of partitions, not %q", g.Value).At(g.Pos))
 	}
 	return o, problems
-}
-
-// keyColumns finds the columns of keys among the fields of the rows: the exact name, else the only one without case (D-9).
-func keyColumns(keys []string, fields []batch.Field) ([]int, error) {
-	var out []int
-	for _, name := range keys {
-		found := -1
-		for i, f := range fields {
-			if f.Name == name {
-				found = i
-				break
-			}
-			if strings.EqualFold(f.Name, name) {
-				if found >= 0 {
-					found = -2
-				} else if found == -1 {
-					found = i
-				}
-			}
-		}
-		if found < 0 {
-			return nil, fault.New(fault.SinkColumnNotFound, "keys names %s, which is not a column that the flow gives: %s", name, batch.DDL(fields))
-		}
-		if !fields[found].Type.Orderable() {
-			return nil, fault.New(fault.InvalidOption, "the key column %s has the type %s, whose values cannot be compared", name, fields[found].Type)
-		}
-		out = append(out, found)
-	}
-	return out, nil
 }

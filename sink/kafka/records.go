@@ -59,7 +59,7 @@ func (e *encoded) at(i int) []byte {
 }
 
 func newRecords(o *options, flow string, fields []batch.Field) (*records, error) {
-	keys, err := keyColumns(o.keys, fields)
+	keys, err := sink.Columns("keys", o.keys, fields)
 	if err != nil {
 		return nil, err
 	}

@@ -327,18 +327,4 @@ func TestOptionProblems(t *testing.T) {
 			t.Errorf("%v: got %v, want %v", c.pairs, err, c.code)
 		}
 	}
-	if _, err := keyColumns([]string{"A"}, []batch.Field{{Name: "a", Type: batch.Of(batch.Int)}, {Name: "b", Type: batch.Of(batch.Int)}}); err != nil {
-		t.Error(err)
-	}
-	for _, c := range [][]batch.Field{
-		{{Name: "b", Type: batch.Of(batch.Int)}},
-		{{Name: "a", Type: batch.Of(batch.Int)}, {Name: "aA", Type: batch.Of(batch.Int)}, {Name: "Aa", Type: batch.Of(batch.Int)}},
-	} {
-		if _, err := keyColumns([]string{"AA"}, c); !fault.Of(err, fault.SinkColumnNotFound) {
-			t.Errorf("%v: %v", c, err)
-		}
-	}
-	if _, err := keyColumns([]string{"m"}, []batch.Field{{Name: "m", Type: batch.MapOf(batch.Of(batch.String), batch.Of(batch.Int))}}); !fault.Of(err, fault.InvalidOption) {
-		t.Error(err)
-	}
 }
