@@ -1,9 +1,7 @@
 package json
 
 import (
-	"encoding/base64"
 	"math"
-	"strconv"
 	"unicode/utf8"
 
 	"sluice/batch"
@@ -87,38 +85,21 @@ func (w *writer) value(dst []byte, c *batch.Column, i int, s *shape) []byte {
 		return append(dst, "null"...)
 	}
 	switch c.Type.Kind {
-	case batch.Boolean:
-		return strconv.AppendBool(dst, batch.Values[uint8](c)[i] != 0)
-	case batch.TinyInt:
-		return strconv.AppendInt(dst, int64(batch.Values[int8](c)[i]), 10)
-	case batch.SmallInt:
-		return strconv.AppendInt(dst, int64(batch.Values[int16](c)[i]), 10)
-	case batch.Int:
-		return strconv.AppendInt(dst, int64(batch.Values[int32](c)[i]), 10)
 	case batch.BigInt:
 		if w.bigIntAsText {
-			return append(strconv.AppendInt(append(dst, '"'), batch.Values[int64](c)[i], 10), '"')
+			return w.quoted(dst, c, i)
 		}
-		return strconv.AppendInt(dst, batch.Values[int64](c)[i], 10)
 	case batch.Float:
-		return appendFloat(dst, float64(batch.Values[float32](c)[i]), 32)
+		return w.float(dst, c, i, float64(batch.Values[float32](c)[i]))
 	case batch.Double:
-		return appendFloat(dst, batch.Values[float64](c)[i], 64)
-	case batch.Decimal:
-		return format.AppendDecimal(dst, format.DecimalAt(c, i), int(c.Type.Scale))
-	case batch.Date:
-		return append(format.AppendDate(append(dst, '"'), batch.Values[int32](c)[i]), '"')
-	case batch.Timestamp:
-		return append(format.AppendTimestamp(append(dst, '"'), batch.Values[int64](c)[i]), 'Z', '"')
-	case batch.TimestampNTZ:
-		return append(format.AppendTimestamp(append(dst, '"'), batch.Values[int64](c)[i]), '"')
+		return w.float(dst, c, i, batch.Values[float64](c)[i])
+	case batch.Date, batch.Timestamp, batch.TimestampNTZ, batch.Binary:
+		return w.quoted(dst, c, i)
 	case batch.String:
 		if text := c.Text(i); utf8.Valid(text) {
 			return appendString(dst, text)
 		}
 		return w.fail(dst, fault.New(fault.CannotEncode, "a STRING value is not UTF-8 and has no form in JSON").WithDetail("%.64q", c.Text(i)))
-	case batch.Binary:
-		return append(base64.StdEncoding.AppendEncode(append(dst, '"'), c.Text(i)), '"')
 	case batch.Variant:
 		return append(dst, c.Text(i)...)
 	case batch.Struct:
@@ -128,7 +109,26 @@ func (w *writer) value(dst []byte, c *batch.Column, i int, s *shape) []byte {
 	case batch.Map:
 		return w.mapping(dst, c, i, s)
 	}
-	return w.fail(dst, fault.New(fault.CannotEncode, "a value of type %s has no form in JSON", c.Type))
+	dst, ok := format.AppendScalar(dst, c, i)
+	if !ok {
+		return w.fail(dst, fault.New(fault.CannotEncode, "a value of type %s has no form in JSON", c.Type))
+	}
+	return dst
+}
+
+// quoted writes a value whose text needs no escapes as a string.
+func (w *writer) quoted(dst []byte, c *batch.Column, i int) []byte {
+	dst, _ = format.AppendScalar(append(dst, '"'), c, i)
+	return append(dst, '"')
+}
+
+// float writes a number, or the text for what JSON has no number for (A-21).
+func (w *writer) float(dst []byte, c *batch.Column, i int, v float64) []byte {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return w.quoted(dst, c, i)
+	}
+	dst, _ = format.AppendScalar(dst, c, i)
+	return dst
 }
 
 func (w *writer) fail(dst []byte, err error) []byte {
@@ -177,34 +177,6 @@ func (w *writer) mapping(dst []byte, c *batch.Column, i int, s *shape) []byte {
 		dst = w.value(dst, &c.Children[1], int(j), &s.members[1])
 	}
 	return append(dst, '}')
-}
-
-// appendFloat writes the shortest text that reads back as the same float, with a point or an exponent, so that a reader
-// that guesses types takes it for a float and -0.0 keeps its sign.
-func appendFloat(dst []byte, f float64, bits int) []byte {
-	switch {
-	case f != f:
-		return append(dst, `"NaN"`...)
-	case math.IsInf(f, 1):
-		return append(dst, `"Infinity"`...)
-	case math.IsInf(f, -1):
-		return append(dst, `"-Infinity"`...)
-	}
-	form := byte('f')
-	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
-		form = 'e'
-	}
-	start := len(dst)
-	dst = strconv.AppendFloat(dst, f, form, -1, bits)
-	if form == 'e' {
-		return dst
-	}
-	for _, c := range dst[start:] {
-		if c == '.' {
-			return dst
-		}
-	}
-	return append(dst, '.', '0')
 }
 
 const hex = "0123456789abcdef"
