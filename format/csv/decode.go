@@ -59,6 +59,11 @@ func NewDecoder(o Options) (*Decoder, error) {
 		return nil, fault.New(fault.UnsupportedTypes, "column %s takes the raw text of bad records and must be a STRING, it is %s", batch.QuoteName(f.Name), f.Type)
 	}
 	if !o.Header {
+		for c, at := range o.Positions {
+			if c != o.CorruptRecord && (at < 0 || at >= o.Width) {
+				return nil, fault.New(fault.InternalError, "column %s is not in the schema", batch.QuoteName(o.Fields[c].Name))
+			}
+		}
 		d.place(o.Width, o.Positions)
 	}
 	return d, nil

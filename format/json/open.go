@@ -1,0 +1,29 @@
+package json
+
+import (
+	"sluice/format"
+	"sluice/option"
+)
+
+// ReadOptions are the options of a source whose format is json.
+func ReadOptions() option.Set {
+	return option.Set{
+		{Name: "numbers_as_strings", Kind: option.Bool, Default: "false", Doc: `Take numbers in quotes, such as "1", for numeric columns (D-8).`},
+		format.TimestampUnitOption,
+		format.CorruptRecordOption,
+	}
+}
+
+// Open makes the format ready to read a source. In files a record is a line, and blank lines are none.
+func Open(r format.Reading) (format.Reader, error) {
+	d, err := NewDecoder(Options{
+		Fields:           r.Columns,
+		Quoted:           r.ColumnsQuoted(),
+		Mode:             r.Mode,
+		CorruptRecord:    r.CorruptRecord(),
+		Zone:             r.Zone,
+		NumbersAsStrings: r.Options.Bool("numbers_as_strings"),
+		TimestampUnit:    format.ParseTimestampUnit(r.Options.String("timestampUnit")),
+	})
+	return format.Reader{Decoder: d, Splitter: format.Lines{}}, err
+}

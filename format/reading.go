@@ -1,0 +1,72 @@
+package format
+
+import (
+	"time"
+
+	"sluice/batch"
+	"sluice/option"
+)
+
+// Reading is what a format is opened for: what the source's definition says of its records, and which columns are needed.
+type Reading struct {
+	Schema  []batch.Field // every field of a record, as declared
+	Quoted  []bool        // parallel to Schema: the name was written in backticks and matches exactly only (D-9); nil for none
+	Columns []batch.Field // those to decode, in the order of the builders; each is one of Schema
+	Mode    batch.Mode    // what happens to bad records (D-15)
+	Zone    *time.Location
+	Options option.Values // parsed with the format's options among others
+}
+
+// Reader is a format opened for one source.
+type Reader struct {
+	Decoder  Decoder
+	Splitter Splitter // finds records in a file
+	// Header takes the first record of a file, which names the columns, before records of that file are decoded. It is nil
+	// when the first record is like the others.
+	Header func(record []byte) error
+}
+
+// CorruptRecordOption names the column for the raw text of bad records. It is an option of every format.
+var CorruptRecordOption = option.Spec{Name: "columnNameOfCorruptRecord", Default: "_corrupt_record",
+	Doc: "The STRING column of the schema that takes the raw text of a bad record when mode is PERMISSIVE (D-15)."}
+
+// TimestampUnitOption says what timestamps that are numbers count.
+var TimestampUnitOption = option.Spec{Name: "timestampUnit", Kind: option.Enum, Values: TimestampUnits,
+	Doc: "What a number in a TIMESTAMP column counts since 1970; without it numbers are refused there (D-58)."}
+
+// Place says where a column stands: its index in Schema, or -1.
+func (r *Reading) Place(column batch.Field) int {
+	for i, f := range r.Schema {
+		if f.Name == column.Name {
+			return i
+		}
+	}
+	return -1
+}
+
+// CorruptRecord returns the index in Columns of the column for bad records, or -1.
+func (r *Reading) CorruptRecord() int { return r.corrupt(r.Columns) }
+
+// CorruptRecordPlace returns the index in Schema of the column for bad records, or -1.
+func (r *Reading) CorruptRecordPlace() int { return r.corrupt(r.Schema) }
+
+func (r *Reading) corrupt(fields []batch.Field) int {
+	name := r.Options.String(CorruptRecordOption.Name)
+	for i, f := range fields {
+		if f.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// ColumnsQuoted is Quoted for Columns.
+func (r *Reading) ColumnsQuoted() []bool {
+	out := make([]bool, len(r.Columns))
+	for i, c := range r.Columns {
+		if at := r.Place(c); at >= 0 && at < len(r.Quoted) {
+			out[i] = r.Quoted[at]
+		}
+	}
+	return out
+}
