@@ -1,17 +1,32 @@
 package dialect
 
 import (
+	"sluice/batch"
 	"sluice/fault"
 	"sluice/syntax"
 )
 
-// bound is a query with every name resolved and every expression typed.
-type bound struct{}
-
 func analyse(q *syntax.Query, scope Scope, opt Options) (*Analysis, fault.List) {
-	return nil, fault.List{fault.New(fault.UnsupportedFeature, "queries are not understood yet").At(q.Pos)}
-}
-
-func compile(a *Analysis, p Projection) (*Compiled, fault.List) {
-	return nil, fault.List{fault.New(fault.UnsupportedFeature, "queries are not written yet")}
+	b := &binder{catalog: scope, opt: opt, reported: map[string]bool{}}
+	zone, err := newZone(opt.Zone)
+	if err != nil {
+		return nil, fault.List{fault.New(fault.InvalidTimeZone, "there is no time zone %s", opt.Zone).At(q.Pos)}
+	}
+	b.zone = zone
+	root := b.query(q, nil)
+	if len(b.problems) > 0 {
+		b.problems.Sort()
+		return nil, b.problems
+	}
+	a := &Analysis{query: &bound{binder: b, root: root}}
+	var n needs
+	n.query(root)
+	n.all(root)
+	for _, o := range root.outputs {
+		a.Output = append(a.Output, batch.Field{Name: o.name, Type: o.value.typ, NotNull: o.value.notNull})
+	}
+	a.Reads = n.reads(opt.Streaming)
+	a.Clock = n.marks&clocked != 0
+	a.Unordered = n.marks&unordered != 0
+	return a, nil
 }

@@ -1,0 +1,211 @@
+package dialect
+
+import (
+	"fmt"
+
+	"sluice/batch"
+)
+
+const oneULP = "within one unit in the last place"
+
+var numbers = []*function{
+	{name: "abs", args: "x", min: 1, max: 1, exact: exact, bind: bindAbs},
+	{name: "sign signum", args: "x", min: 1, max: 1, exact: "exact; a DOUBLE, as in Spark", bind: bindSign},
+	{name: "negative", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.sign("-", c.args[0], c.pos) }},
+	{name: "positive", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.sign("+", c.args[0], c.pos) }},
+	{name: "ceil ceiling", args: "x", min: 1, max: 1, exact: exact, bind: bindWhole("ceil")},
+	{name: "floor", args: "x", min: 1, max: 1, exact: exact, bind: bindWhole("floor")},
+	{name: "round", args: "x [, places]", min: 1, max: 2, exact: "exact, half away from zero; places is a constant", bind: bindRound},
+	{name: "mod", args: "x, y", min: 2, max: 2, exact: exact, bind: func(c *call) value { return c.arithmetic("%", c.args[0], c.args[1], c.pos) }},
+	{name: "pmod", args: "x, y", min: 2, max: 2, exact: exact, bind: bindPmod},
+	{name: "div", args: "x, y", min: 2, max: 2, exact: exact, bind: func(c *call) value { return c.arithmetic("DIV", c.args[0], c.args[1], c.pos) }},
+	{name: "try_add", args: "x, y", min: 2, max: 2, exact: "exact for numbers", bind: bindTry("+")},
+	{name: "try_subtract", args: "x, y", min: 2, max: 2, exact: "exact for numbers", bind: bindTry("-")},
+	{name: "try_multiply", args: "x, y", min: 2, max: 2, exact: "exact for numbers", bind: bindTry("*")},
+	{name: "try_divide", args: "x, y", min: 2, max: 2, exact: "exact for numbers", bind: bindTry("/")},
+	{name: "try_mod", args: "x, y", min: 2, max: 2, exact: "exact for numbers", bind: bindTry("%")},
+	{name: "power pow", args: "x, y", min: 2, max: 2, exact: oneULP, bind: bindPower},
+	{name: "sqrt", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value {
+		return onDouble(c, double, "CASE WHEN %[1]s < 0 THEN CAST('NaN' AS DOUBLE) ELSE sqrt(%[1]s) END")
+	}},
+	{name: "cbrt", args: "x", min: 1, max: 1, exact: oneULP, bind: func(c *call) value { return onDouble(c, double, "cbrt(%s)") }},
+	{name: "exp", args: "x", min: 1, max: 1, exact: oneULP, bind: func(c *call) value { return onDouble(c, double, "exp(%s)") }},
+	{name: "ln log", args: "x", min: 1, max: 1, exact: oneULP, bind: func(c *call) value {
+		return onDouble(c, double, "CASE WHEN %[1]s > 0 THEN ln(%[1]s) END")
+	}},
+	{name: "log10", args: "x", min: 1, max: 1, exact: oneULP, bind: func(c *call) value {
+		return onDouble(c, double, "CASE WHEN %[1]s > 0 THEN log10(%[1]s) END")
+	}},
+	{name: "log2", args: "x", min: 1, max: 1, exact: oneULP, bind: func(c *call) value {
+		return onDouble(c, double, "CASE WHEN %[1]s > 0 THEN log2(%[1]s) END")
+	}},
+	{name: "pi", args: "", min: 0, max: 0, exact: exact, bind: func(c *call) value { return fractional("3.141592653589793", double) }},
+	{name: "bit_count", args: "x", min: 1, max: 1, exact: exact, bind: bindBitCount},
+}
+
+// onDouble computes a function of one DOUBLE.
+func onDouble(c *call, typ batch.Type, format string) value {
+	x := c.as(0, double)
+	if isBroken(x) {
+		return x
+	}
+	return compose(typ, format, x)
+}
+
+// numeric is argument i as a number; a text is a DOUBLE.
+func (c *call) numeric(i int) (value, bool) {
+	x := c.args[i]
+	if x.typ.Kind == batch.String || x.typ.Kind == batch.Void {
+		x = c.as(i, double)
+	}
+	if !x.typ.IsNumeric() {
+		c.mistyped(i, "a number")
+		return x, false
+	}
+	return x, !isBroken(x)
+}
+
+func bindAbs(c *call) value {
+	x, ok := c.numeric(0)
+	if !ok {
+		return wrong(c.pos)
+	}
+	return compose(x.typ, "abs(%s)", x).with(raises)
+}
+
+func bindSign(c *call) value {
+	return onDouble(c, double, "CASE WHEN %[1]s > 0 AND NOT isnan(%[1]s) THEN 1::DOUBLE WHEN %[1]s < 0 THEN -1::DOUBLE ELSE %[1]s END")
+}
+
+// bindWhole is ceil and floor: a BIGINT, or a DECIMAL without a fraction.
+func bindWhole(name string) func(*call) value {
+	return func(c *call) value {
+		x, ok := c.numeric(0)
+		switch {
+		case !ok:
+			return wrong(c.pos)
+		case x.typ.IsInteger():
+			return c.convert(x, bigint, false)
+		case x.typ.Kind == batch.Decimal:
+			p, s := digits(x)
+			typ := batch.DecimalOf(p-s+1, 0)
+			if s == 0 {
+				typ = batch.DecimalOf(min(p+1, 38), 0)
+			}
+			return compose(typ, "CAST("+name+"(%s) AS "+duckType(typ)+")", x)
+		}
+		return compose(bigint, "CAST("+name+"(%s) AS BIGINT)", x).with(raises)
+	}
+}
+
+// bindRound rounds half away from zero. DuckDB rounds the binary value of a DOUBLE, Spark its text.
+func bindRound(c *call) value {
+	places := 0
+	if c.has(1) {
+		n, ok := c.constInt(1)
+		if !ok {
+			return wrong(c.pos)
+		}
+		places = n
+	}
+	x, ok := c.numeric(0)
+	switch {
+	case !ok:
+		return wrong(c.pos)
+	case x.typ.IsInteger():
+		return c.roundInteger(x, places)
+	case x.typ.Kind == batch.Decimal:
+		return c.roundDecimal(x, places)
+	}
+	return c.roundFraction(x, places)
+}
+
+func (c *call) roundInteger(x value, places int) value {
+	if places >= 0 {
+		return x
+	}
+	if places < -19 {
+		return compose(x.typ, "CASE WHEN %s IS NOT NULL THEN "+typed("0", x.typ)+" END", x)
+	}
+	unit := powerOfTen(-places)
+	half := fmt.Sprintf("(%s // 2)", unit)
+	wide := fmt.Sprintf("CAST(%s AS HUGEINT)", x.sql)
+	rounded := fmt.Sprintf("(CASE WHEN %[1]s < 0 THEN (%[1]s - %[2]s) // %[3]s ELSE (%[1]s + %[2]s) // %[3]s END * %[3]s)", wide, half, unit)
+	return derive(x.typ, safe(rounded, x.typ), x).with(raises)
+}
+
+func (c *call) roundDecimal(x value, places int) value {
+	p, s := digits(x)
+	if places < 0 {
+		return c.refuse("round to 0 places or more, or CAST to an integer first", "round(%s, %d) is not supported", x.typ, places)
+	}
+	scale := min(places, s)
+	precision := p - s + 1 + scale
+	if precision > 38 {
+		return c.refuse("CAST it to a DECIMAL with fewer digits (D-37)", "round of %s is not supported", x.typ)
+	}
+	typ := batch.DecimalOf(precision, scale)
+	return derive(typ, safe(x.sql, typ), x)
+}
+
+func (c *call) roundFraction(x value, places int) value {
+	if places < 0 || places > 15 {
+		return c.refuse("round to 0 to 15 places", "round(%s, %d) is not supported", x.typ, places)
+	}
+	// From 2^53 on a DOUBLE is a whole number, and has no digits to round.
+	rounded := fmt.Sprintf("CAST(CAST(CAST(%s AS VARCHAR) AS DECIMAL(38, %d)) AS VARCHAR)", x.sql, places)
+	sql := fmt.Sprintf("CASE WHEN isfinite(%[1]s) AND abs(%[1]s) < 9007199254740992 THEN CAST(%[2]s AS %[3]s) ELSE %[1]s END", x.sql, rounded, duckType(x.typ))
+	return derive(x.typ, sql, x)
+}
+
+// bindPmod is the remainder with the sign of the divisor, when it is not zero.
+func bindPmod(c *call) value {
+	r := c.arithmetic("%", c.args[0], c.args[1], c.pos)
+	if isBroken(r) {
+		return r
+	}
+	_, y, _ := c.operands("%", c.args[0], c.args[1], c.pos)
+	if y.typ.Kind == batch.Decimal {
+		return c.refuse("CAST to an integer or a DOUBLE", "pmod of %s is not supported", y.typ)
+	}
+	again := compose(r.typ, "CASE WHEN %[1]s < 0 THEN (%[1]s + %[2]s) %% %[2]s ELSE %[1]s END", r, y)
+	return again.with(raises)
+}
+
+// bindTry makes NULL of an operation that fails on its operands. An operand that fails still fails.
+func bindTry(op string) func(*call) value {
+	return func(c *call) value {
+		x, y := c.args[0], c.args[1]
+		for i, v := range []value{x, y} {
+			if !v.typ.IsNumeric() {
+				return c.mistyped(i, "numbers")
+			}
+			if v.is(raises) {
+				return c.refuse("compute its operands in a subquery first", "an operand of %s may fail itself", c.name)
+			}
+		}
+		v := c.arithmetic(op, x, y, c.pos)
+		if isBroken(v) {
+			return v
+		}
+		out := compose(v.typ, "TRY(%s)", v)
+		out.marks &^= raises
+		return out
+	}
+}
+
+func bindPower(c *call) value {
+	x, y := c.as(0, double), c.as(1, double)
+	if isBroken(x, y) {
+		return wrong(c.pos)
+	}
+	return compose(double, "power(%s, %s)", x, y)
+}
+
+func bindBitCount(c *call) value {
+	x := c.args[0]
+	if !x.typ.IsInteger() {
+		return c.mistyped(0, "an integer")
+	}
+	return compose(integer, "CAST(bit_count(%s) AS INTEGER)", c.convert(x, bigint, false))
+}

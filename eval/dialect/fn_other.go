@@ -1,0 +1,75 @@
+package dialect
+
+import "sluice/batch"
+
+var others = []*function{
+	{name: "typeof", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return textValue(sparkName(c.args[0].typ)) }},
+	{name: "rand random", args: "", min: 0, max: 0, exact: "in batch queries only", bind: func(c *call) value { return c.volatile("random()", double) }},
+	{name: "uuid", args: "", min: 0, max: 0, exact: "in batch queries only", bind: func(c *call) value { return c.volatile("CAST(uuid() AS VARCHAR)", text) }},
+}
+
+// volatile is a function that gives another value each time. The rows of a stream must come out the same when they are read
+// again.
+func (c *call) volatile(sql string, typ batch.Type) value {
+	if c.opt.Streaming {
+		return c.refuse("derive the value from columns of the row, for instance md5(concat(...))", "%s gives another value each time, so a batch could not be repeated", c.name)
+	}
+	return value{typ: typ, sql: sql, marks: random | unordered, notNull: true}
+}
+
+// refused are functions of Spark that are known and not offered, each with what to do instead.
+var refused = map[string]string{
+	"explode":                     "read the rows in a table of their own; arrays are not taken apart into rows yet",
+	"explode_outer":               "read the rows in a table of their own; arrays are not taken apart into rows yet",
+	"posexplode":                  "read the rows in a table of their own; arrays are not taken apart into rows yet",
+	"inline":                      "read the rows in a table of their own; arrays are not taken apart into rows yet",
+	"from_json":                   "let the source decode: read_kafka(..., format => 'json', schema => '...')",
+	"from_csv":                    "let the source decode: read_kafka(..., format => 'csv', schema => '...')",
+	"from_avro":                   "this format is not supported yet",
+	"get_json_object":             "declare the field in the schema of the source",
+	"json_tuple":                  "declare the fields in the schema of the source",
+	"to_json":                     "a sink writes its rows as JSON",
+	"transform":                   "functions that take a function are not supported",
+	"filter":                      "functions that take a function are not supported",
+	"exists":                      "functions that take a function are not supported",
+	"aggregate":                   "functions that take a function are not supported",
+	"bround":                      "round() rounds half away from zero",
+	"initcap":                     "upper() and lower() are there",
+	"regexp_replace":              "replace() and translate() take plain text",
+	"regexp_extract_all":          "regexp_extract() takes the first match",
+	"split_part":                  "split(text, separator)[n] counts from 0",
+	"substring_index":             "split(text, separator)[n] counts from 0",
+	"overlay":                     "concat(left(x, n), y, substring(x, m))",
+	"randn":                       "rand() is there, in batch queries",
+	"monotonically_increasing_id": "_metadata has the position of a record",
+	"input_file_name":             "_metadata.file_path has it",
+	"xxhash64":                    "md5, sha1 and sha2(x, 256) are there",
+	"hash":                        "md5, sha1 and sha2(x, 256) are there",
+	"crc32":                       "md5, sha1 and sha2(x, 256) are there",
+	"months_between":              "datediff() counts days",
+	"timestampdiff":               "subtract unix_micros(), unix_seconds() or take datediff()",
+	"timediff":                    "subtract unix_micros() or unix_seconds()",
+	"shiftleft":                   "multiply by a power of two",
+	"approx_count_distinct":       "count(DISTINCT x) is exact",
+	"percentile":                  "min, max and avg are there",
+	"percentile_approx":           "min, max and avg are there",
+	"median":                      "min, max and avg are there",
+	"collect_set":                 "collect_list(DISTINCT x)",
+	"array_agg":                   "collect_list(x)",
+	"listagg":                     "collect_list(x)",
+	"string_agg":                  "collect_list(x)",
+	"grouping":                    "GROUPING SETS, ROLLUP and CUBE are not supported",
+	"cube":                        "GROUPING SETS, ROLLUP and CUBE are not supported",
+	"rollup":                      "GROUPING SETS, ROLLUP and CUBE are not supported",
+	"window":                      "group by date_trunc(unit, time) in a batch query",
+	"session_window":              "group by date_trunc(unit, time) in a batch query",
+	"ntile":                       "row_number, rank and dense_rank are there",
+	"current_user":                "there is no user",
+	"current_catalog":             "the spec file names the catalog",
+	"current_schema":              "the spec file names the schema",
+	"current_database":            "the spec file names the schema",
+	"try_to_timestamp":            "try_cast(x AS TIMESTAMP)",
+	"try_to_date":                 "try_cast(x AS DATE)",
+	"parse_json":                  "declare the column as VARIANT in the schema of the source",
+	"variant_get":                 "declare the field in the schema of the source",
+}

@@ -1,0 +1,355 @@
+package dialect
+
+import (
+	"strconv"
+	"strings"
+
+	"sluice/batch"
+	"sluice/fault"
+	"sluice/syntax"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func (b *binder) newFrame(s *scope, clause string) *frame {
+	return &frame{binder: b, scope: s, clause: clause}
+}
+
+// forClause is the frame of another clause of the same SELECT.
+func (f *frame) forClause(clause string, aggregates, windows bool) *frame {
+	g := *f
+	g.clause, g.aggregates, g.windows = clause, aggregates, windows
+	return &g
+}
+
+// selection understands a SELECT and the ORDER BY and LIMIT behind it.
+func (b *binder) selection(e *syntax.Select, q *syntax.Query, outer *scope) *query {
+	s := &selection{distinct: e.Distinct}
+	tables, in, stream := b.tables(e.From, outer)
+	s.from = tables
+	f := b.newFrame(in, "SELECT")
+	f.stream = stream
+	out := &query{body: s, stream: stream}
+
+	if e.Where != nil {
+		g := f.forClause("WHERE", false, false)
+		s.where = ptr(g.condition(g.bind(e.Where), "the condition of WHERE"))
+	}
+	items := f.expand(e.Items)
+	s.groups = f.grouping(e, items)
+	f = f.forClause("SELECT", true, true)
+	f.groups = s.groups
+	s.frame = f
+	for _, item := range items {
+		out.outputs = append(out.outputs, f.item(item))
+		f.lateral = out.outputs
+	}
+	if e.GroupByAll {
+		s.groups = groupAll(out.outputs)
+		f.groups = s.groups
+		for _, o := range out.outputs {
+			o.value = f.grouped(o.value)
+		}
+	}
+	if e.Having != nil {
+		g := f.forClause("HAVING", true, false)
+		s.having = ptr(g.condition(g.bind(e.Having), "the condition of HAVING"))
+	}
+	if e.Qualify != nil {
+		g := f.forClause("QUALIFY", true, true)
+		s.qualify = ptr(g.condition(g.bind(e.Qualify), "the condition of QUALIFY"))
+	}
+	b.ordering(s, out, q, f)
+	b.checkGrouping(s, out, e)
+	b.checkStream(s, out, e)
+	return out
+}
+
+func ptr(v value) *value { return &v }
+
+// item is one column of the select list before it is understood: an expression of the user, or a column that a star stands
+// for.
+type item struct {
+	expr   syntax.Expr
+	alias  *syntax.Ident
+	column *value
+}
+
+// expand replaces stars by the columns they stand for.
+func (f *frame) expand(items []syntax.SelectItem) []item {
+	var out []item
+	for _, i := range items {
+		star, ok := i.Expr.(*syntax.Star)
+		if !ok {
+			out = append(out, item{expr: i.Expr, alias: i.Alias})
+			continue
+		}
+		for _, v := range f.star(star) {
+			out = append(out, item{column: &v})
+		}
+	}
+	return out
+}
+
+// star lists the columns of * or t.*, without those behind EXCEPT.
+func (f *frame) star(e *syntax.Star) []value {
+	var columns []value
+	switch {
+	case e.Qualifier == nil && len(f.scope.order) == 0:
+		f.report(fault.New(fault.UnresolvedStar, "* stands for no column, since there is no FROM").At(e.Pos))
+		return nil
+	case e.Qualifier == nil:
+		for _, c := range f.scope.order {
+			columns = append(columns, c.value())
+		}
+	default:
+		columns = f.qualified(e)
+	}
+	excluded := make([]bool, len(columns))
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.name
+	}
+	for _, id := range e.Except {
+		found := false
+		for i, n := range names {
+			if matches(id, n) {
+				excluded[i], found = true, true
+			}
+		}
+		if !found {
+			err := fault.New(fault.UnresolvedColumn, "EXCEPT names %s, which * does not have", batch.QuoteName(id.Text)).At(id.Pos)
+			f.report(err.WithHint("the columns are %s", strings.Join(batchNames(names), ", ")))
+		}
+	}
+	var out []value
+	for i, c := range columns {
+		if !excluded[i] {
+			c.pos = e.Pos
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// qualified lists the columns of t.*, or the fields of the struct s.*.
+func (f *frame) qualified(e *syntax.Star) []value {
+	var out []value
+	for _, src := range f.scope.sources {
+		if src.called(e.Qualifier.Parts) {
+			for _, c := range src.columns {
+				out = append(out, c.value())
+			}
+			return out
+		}
+	}
+	if c, used, _ := f.scope.find(e.Qualifier.Parts); c != nil {
+		column := &syntax.Column{Name: *e.Qualifier, Pos: e.Pos}
+		v := f.path(c, e.Qualifier.Parts[used:], column)
+		if v.typ.Kind == batch.Struct {
+			for _, field := range v.typ.Fields {
+				out = append(out, f.member(v, syntax.Ident{Text: field.Name, Quoted: true, Pos: e.Pos}))
+			}
+			return out
+		}
+	}
+	var names []string
+	for _, src := range f.scope.sources {
+		if n := len(src.names); n > 0 {
+			names = append(names, src.names[n-1])
+		}
+	}
+	err := fault.New(fault.UnresolvedStar, "there is no table %s here", written(e.Qualifier.Parts)).At(e.Pos)
+	f.report(err.WithHint("the tables are %s", strings.Join(names, ", ")))
+	return nil
+}
+
+// item understands a column of the select list and names it.
+func (f *frame) item(i item) *output {
+	if i.column != nil {
+		return &output{name: i.column.name, value: f.grouped(*i.column)}
+	}
+	v := f.bind(i.expr)
+	name := columnName(i.expr)
+	if i.alias != nil {
+		name = i.alias.Text
+	}
+	return &output{name: name, value: v}
+}
+
+// columnName is what Spark calls a column that the query does not name.
+func columnName(e syntax.Expr) string {
+	switch e := e.(type) {
+	case *syntax.Column:
+		return e.Name.Parts[len(e.Name.Parts)-1].Text
+	case *syntax.Field:
+		return e.Name.Text
+	case *syntax.Cast:
+		if c, ok := e.X.(*syntax.Column); ok {
+			return columnName(c)
+		}
+	}
+	return syntax.PrintExpr(e)
+}
+
+// grouping understands GROUP BY: expressions, numbers of the select list, and its names.
+func (f *frame) grouping(e *syntax.Select, items []item) []value {
+	g := f.forClause("GROUP BY", false, false)
+	var out []value
+	for _, x := range e.GroupBy {
+		v := g.groupKey(x, items)
+		if !isBroken(v) {
+			f.checkOrdered(v.typ, "GROUP BY", x.Position())
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func (f *frame) groupKey(x syntax.Expr, items []item) value {
+	chosen := -1
+	switch e := x.(type) {
+	case *syntax.Literal:
+		if e.Kind == syntax.IntegerLiteral && e.Suffix == "" {
+			n, _ := strconv.Atoi(e.Text)
+			if n < 1 || n > len(items) {
+				return f.fail(fault.New(fault.GroupByPosition, "GROUP BY %s, but the select list has %d columns", e.Text, len(items)).At(e.Pos))
+			}
+			chosen = n - 1
+		}
+	case *syntax.Column:
+		if c, _, ambiguous := f.scope.find(e.Name.Parts); c == nil && ambiguous == nil && len(e.Name.Parts) == 1 {
+			for i := range items {
+				if items[i].alias != nil && matches(e.Name.Parts[0], items[i].alias.Text) {
+					chosen = i
+				}
+			}
+		}
+	}
+	switch {
+	case chosen < 0:
+		return f.bind(x)
+	case items[chosen].column != nil:
+		return *items[chosen].column
+	}
+	return f.bind(items[chosen].expr)
+}
+
+// groupAll are the columns of the select list that GROUP BY ALL groups by: those without an aggregate.
+func groupAll(outputs []*output) []value {
+	var out []value
+	for _, o := range outputs {
+		if !o.value.is(aggregated | windowed) {
+			out = append(out, o.value)
+		}
+	}
+	return out
+}
+
+// checkGrouping reports columns that are neither grouped by nor inside an aggregate.
+func (b *binder) checkGrouping(s *selection, out *query, e *syntax.Select) {
+	values := []value{}
+	grouped := len(e.GroupBy) > 0 || e.GroupByAll || e.Having != nil
+	for _, o := range out.outputs {
+		values = append(values, o.value)
+		grouped = grouped || o.value.is(aggregated)
+	}
+	for _, v := range []*value{s.having, s.qualify} {
+		if v != nil {
+			values = append(values, *v)
+		}
+	}
+	for _, k := range s.order {
+		values = append(values, k.value)
+		grouped = grouped || k.value.is(aggregated)
+	}
+	if !grouped {
+		return
+	}
+	if b.opt.Streaming && out.stream != nil {
+		b.report(streaming(e.GroupPos, "GROUP BY", "write it in a query without STREAM, over the table that a streaming flow fills"))
+		return
+	}
+	for _, v := range values {
+		if len(v.free) > 0 && !isBroken(v) {
+			b.report(fault.New(fault.MissingAggregation, "the column %s is neither in GROUP BY nor inside an aggregate function", batch.QuoteName(v.free[0].name)).At(v.pos).
+				WithHint("add it to GROUP BY, or take any_value(%s)", batch.QuoteName(v.free[0].name)))
+		}
+	}
+}
+
+// ordering understands ORDER BY, LIMIT and OFFSET. Names mean columns of the select list first.
+func (b *binder) ordering(s *selection, out *query, q *syntax.Query, f *frame) {
+	g := f.forClause("ORDER BY", f.aggregates, f.windows)
+	g.preferred = out.outputs
+	for _, o := range q.OrderBy {
+		v := g.sortKey(o.Expr, out.outputs)
+		if !isBroken(v) && v.typ.Kind != batch.Void && (!v.typ.Orderable() || v.typ.IsNested()) {
+			b.report(fault.New(fault.OperandNotOrdered, "rows are not ordered by %s", v.typ).At(o.Expr.Position()).WithHint("order by its members (D-36)"))
+		}
+		s.order = append(s.order, sortKey{value: v, item: o})
+	}
+	s.limit, s.offset = b.count(q.Limit, "LIMIT"), b.count(q.Offset, "OFFSET")
+	if !b.opt.Streaming || out.stream == nil {
+		return
+	}
+	if len(q.OrderBy) > 0 {
+		b.report(streaming(q.OrderBy[0].Expr.Position(), "ORDER BY", "leave it out; a table has no order, and the query that reads it may sort"))
+	}
+	for _, l := range []syntax.Expr{q.Limit, q.Offset} {
+		if l != nil {
+			b.report(streaming(l.Position(), "LIMIT", "choose rows with WHERE"))
+		}
+	}
+}
+
+func (f *frame) sortKey(x syntax.Expr, outputs []*output) value {
+	if lit, ok := x.(*syntax.Literal); ok && lit.Kind == syntax.IntegerLiteral && lit.Suffix == "" {
+		n, _ := strconv.Atoi(lit.Text)
+		if n < 1 || n > len(outputs) {
+			return f.fail(fault.New(fault.OrderByPosition, "ORDER BY %s, but the select list has %d columns", lit.Text, len(outputs)).At(lit.Pos))
+		}
+		return outputs[n-1].value
+	}
+	return f.bind(x)
+}
+
+// count understands the number of rows of LIMIT and OFFSET: a constant.
+func (b *binder) count(x syntax.Expr, clause string) *value {
+	if x == nil {
+		return nil
+	}
+	f := b.newFrame(&scope{}, clause)
+	if lit, ok := x.(*syntax.Literal); ok && lit.Kind == syntax.IntegerLiteral && !strings.HasPrefix(lit.Text, "-") {
+		return ptr(f.convert(f.bind(x), bigint, false))
+	}
+	if c, ok := x.(*syntax.Column); ok && len(c.Name.Parts) == 1 && strings.EqualFold(c.Name.Parts[0].Text, "ALL") {
+		return nil
+	}
+	b.report(fault.New(fault.InvalidLimit, "%s takes a whole number of at least 0", clause).At(x.Position()))
+	return nil
+}
+
+// checkStream refuses what cannot be done batch by batch.
+func (b *binder) checkStream(s *selection, out *query, e *syntax.Select) {
+	if s.distinct {
+		for _, o := range out.outputs {
+			b.checkOrdered(o.value.typ, "DISTINCT", e.Pos)
+		}
+	}
+	if !b.opt.Streaming || out.stream == nil {
+		return
+	}
+	if s.distinct {
+		b.report(streaming(e.Pos, "DISTINCT", "keep one row per key with REPLACE USING (key) SEQUENCE BY ..."))
+	}
+	for _, v := range []*value{s.having, s.qualify} {
+		if v != nil {
+			what := "HAVING"
+			if v == s.qualify {
+				what = "QUALIFY"
+			}
+			b.report(streaming(v.pos, what, "keep the newest rows of a key with REPLACE USING (key) SEQUENCE BY ..."))
+		}
+	}
+}
