@@ -120,15 +120,15 @@ type Read struct {
 	Problem  *fault.Error // why neither Table nor Function is set
 }
 
-// Title is how messages call what is read.
+// Title is how messages call what is read. A source whose name is a secret (D-54) has none.
 func (r *Read) Title() string {
 	switch {
 	case r.Table != nil:
 		return r.Table.Display
 	case r.Function != nil:
 		for _, name := range r.Function.Title {
-			if r.Options.Has(name) {
-				return r.Options.String(name)
+			if g, ok := r.Options.Given(name); ok && !g.Secret {
+				return g.Value
 			}
 		}
 		return r.Function.Source

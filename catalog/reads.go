@@ -172,13 +172,21 @@ func (b *builder) schema(f *Flow, r *Read, name string) {
 		r.Quoted = append(r.Quoted, c.Name.Quoted)
 	}
 	for _, field := range fields {
-		if field.Name == "_corrupt_record" && field.Type.Kind != batch.String {
-			problems = append(problems, fault.New(fault.CorruptRecordType, "_corrupt_record is %s", field.Type).At(at).WithHint("it holds the raw record: declare it STRING"))
+		if field.Name == corruptRecord(r.Options) && field.Type.Kind != batch.String {
+			problems = append(problems, fault.New(fault.CorruptRecordType, "%s is %s", field.Name, field.Type).At(at).WithHint("it holds the raw record: declare it STRING"))
 		}
 	}
 	r.Schema = fields
 	b.Problems = append(b.Problems, problems...)
 	f.Unsound = f.Unsound || len(problems) > 0 || len(fields) == 0
+}
+
+// corruptRecord is the column that takes the raw text of bad records (D-15).
+func corruptRecord(v option.Values) string {
+	if g, ok := v.Given("columnNameOfCorruptRecord"); ok {
+		return g.Value
+	}
+	return "_corrupt_record"
 }
 
 // textPos is where the text of an argument begins, so that problems inside a schema have their own place.

@@ -118,5 +118,4 @@ var (
 	NoOnceFromKeyed     = define("UNSUPPORTED_FEATURE.ONCE_FROM_KEYED_TABLE", User, AfterChange, "A once flow takes its rows from a keyed table.")
 	NoSecondSource      = define("UNSUPPORTED_FEATURE.SEVERAL_SOURCES", User, AfterChange, "A flow reads two streams, or two sources outside the pipeline.")
 	NoQueryWithoutInput = define("UNSUPPORTED_FEATURE.QUERY_WITHOUT_SOURCE", User, AfterChange, "A once flow has a query that reads nothing.")
-	NoFromJSON          = define("UNSUPPORTED_FEATURE.FROM_JSON", User, AfterChange, "A query calls from_json.")
 )

@@ -122,14 +122,18 @@ func (p *planner) analyse(f *flow) {
 	}
 	a, problems := dialect.Analyse(f.decl.Body.Query, f.scope, dialect.Options{Zone: p.Zone, Streaming: true})
 	p.problems = append(p.problems, problems...)
-	if len(problems) == 0 && p.storable(f.decl, a.Output) {
-		f.analysis = a
+	if len(problems) > 0 || !p.storable(f.decl, a.Output) {
+		return
+	}
+	if f.analysis = a; !p.readsInput(f) {
+		f.analysis = nil
 	}
 }
 
 // storable refuses output columns that no table and no sink can take.
 func (p *planner) storable(f *catalog.Flow, output []batch.Field) bool {
 	before := len(p.problems)
+	named := f.Body.ByName || f.Table == nil || len(f.Table.Columns) == 0 // else columns go by position
 	seen := map[string]bool{}
 	for i, c := range output {
 		at := outputPos(f, i, len(output))
@@ -138,9 +142,9 @@ func (p *planner) storable(f *catalog.Flow, output []batch.Field) bool {
 			p.report(fault.UntypedColumn, at, "the column %s of flow %s is NULL without a type", c.Name, f.Name).WithHint("write CAST(NULL AS type) AS %s", batch.QuoteName(c.Name))
 		case c.Type.Kind == batch.Interval:
 			p.report(fault.UntypedColumn, at, "the column %s of flow %s is an INTERVAL, which cannot be stored", c.Name, f.Name).WithHint("store a number, or a time made with it")
-		case f.Table != nil && catalog.IsReserved(c.Name):
+		case named && f.Table != nil && catalog.IsReserved(c.Name):
 			p.report(fault.ReservedColumn, at, "the column name %s is reserved, so the table %s cannot have it", c.Name, f.Table.Display).WithHint("give it another name with AS, or leave it out with * EXCEPT (%s)", c.Name)
-		case seen[fold(c.Name)]:
+		case named && seen[fold(c.Name)]:
 			p.report(fault.ColumnAlreadyExists, at, "the query of flow %s has the column %s twice", f.Name, c.Name).WithHint("name one of them with AS")
 		}
 		seen[fold(c.Name)] = true

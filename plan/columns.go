@@ -54,6 +54,7 @@ func (p *planner) resolve(t *table) {
 // it is not the first: its columns go by position.
 func (p *planner) union(t *table) []batch.Field {
 	var fields []batch.Field
+	before := len(p.problems)
 	for n, f := range t.flows {
 		if f.analysis == nil {
 			return nil
@@ -77,6 +78,9 @@ func (p *planner) union(t *table) []batch.Field {
 			}
 			fields[at].Type = wide
 		}
+	}
+	if len(p.problems) > before {
+		return nil
 	}
 	return fields
 }

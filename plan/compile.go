@@ -29,7 +29,7 @@ func (p *planner) compile(f *flow) {
 		out.Table = t.Table
 		projection.Columns = p.intoTable(decl, f.analysis.Output, t)
 		out.Checks, projection.Checks = checks(decl.Table)
-		p.keys(decl, t, projection.Columns)
+		p.keys(f, t, projection.Columns)
 	case decl.Sink != nil:
 		out.Sink = p.sinks[decl.Sink]
 		projection.Columns = intoSink(f.analysis.Output)
@@ -44,10 +44,16 @@ func (p *planner) compile(f *flow) {
 		return
 	}
 	query, problems := f.analysis.Compile(projection)
+	for _, e := range problems {
+		if !e.Pos.IsValid() {
+			e.Pos = decl.Body.Query.Pos
+		}
+	}
 	p.problems = append(p.problems, problems...)
-	if len(problems) > 0 || !p.reads(f, out, query) {
+	if len(problems) > 0 {
 		return
 	}
+	p.reads(f, out, query)
 	out.Query = query
 	if projection.Sequence != nil {
 		p.sequence(decl, p.tables[decl.Table], query.Sequence)
@@ -74,7 +80,8 @@ func checks(t *catalog.Table) (out []Check, conditions []syntax.Expr) {
 }
 
 // keys finds the key columns of a REPLACE USING flow in its table (RU-12, RU-O4).
-func (p *planner) keys(f *catalog.Flow, t *table, targets []dialect.Target) {
+func (p *planner) keys(flow *flow, t *table, targets []dialect.Target) {
+	f := flow.decl
 	if f.Body.Kind != syntax.ReplaceUsing {
 		return
 	}
@@ -85,7 +92,7 @@ func (p *planner) keys(f *catalog.Flow, t *table, targets []dialect.Target) {
 		at := find(t.Fields, k.Text)
 		if at < 0 || targets[at].From < 0 {
 			e := p.report(fault.ReplaceKeyNotFound, k.Pos, "the flow %s replaces by %s, which its query does not give", f.Name, k.Text)
-			nearest(e, k.Text, t.Fields)
+			nearest(e, k.Text, flow.analysis.Output)
 			continue
 		}
 		if typ := t.Fields[at].Type; !typ.Orderable() {
@@ -128,13 +135,18 @@ func (p *planner) sinkColumns(f *catalog.Flow, output []batch.Field) {
 	}
 }
 
-// reads fills in what the flow's statement reads, with the input in front.
-func (p *planner) reads(f *flow, out *Flow, query *dialect.Compiled) bool {
-	i := slices.IndexFunc(query.Reads, func(r dialect.Read) bool { return r.Relation == f.scope.input })
-	if i < 0 {
-		p.report(fault.UnusedSource, f.decl.Input.Ref.Position(), "the query of flow %s names %s and makes no use of it", f.decl.Name, f.scope.input.Name)
-		return false
+// readsInput reports whether the query makes use of the flow's input, which may stand in a part that is never asked for.
+func (p *planner) readsInput(f *flow) bool {
+	if slices.ContainsFunc(f.analysis.Reads, f.scope.isInput) {
+		return true
 	}
+	p.report(fault.UnusedSource, f.decl.Input.Ref.Position(), "the query of flow %s names %s and makes no use of it", f.decl.Name, f.scope.input.Name)
+	return false
+}
+
+// reads fills in what the flow's statement reads, with the input in front.
+func (p *planner) reads(f *flow, out *Flow, query *dialect.Compiled) {
+	i := slices.IndexFunc(query.Reads, f.scope.isInput)
 	reads := slices.Clone(query.Reads)
 	input := reads[i]
 	query.Reads = slices.Insert(slices.Delete(reads, i, i+1), 0, input)
@@ -143,7 +155,6 @@ func (p *planner) reads(f *flow, out *Flow, query *dialect.Compiled) bool {
 	}
 	out.Input = p.input(f)
 	out.Input.Columns = f.scope.columns(input)
-	return true
 }
 
 func (p *planner) input(f *flow) Input {
@@ -152,6 +163,7 @@ func (p *planner) input(f *flow) Input {
 	switch {
 	case read.Table != nil && read.Feed:
 		in.Kind, in.Table = FromChangeFeed, p.tables[read.Table].Table
+		in.InsertsOnly = f.decl.Body.Kind == syntax.ReplaceUsing && read.Table.Keyed()
 	case read.Table != nil:
 		in.Kind, in.Table = FromTable, p.tables[read.Table].Table
 	case read.Function.Source == FromFiles.String():

@@ -94,7 +94,10 @@ type Input struct {
 	Quoted  []bool          // parallel to Schema: the name was written in backticks and matches exactly only (D-9)
 	Columns []source.Column // what the query needs, in the order of Query.Reads[0]
 	Mode    batch.Mode
-	Stream  bool // false for a once flow: read to an end fixed at the start
+	// InsertsOnly says that the delete rows of a change feed are left out before the query: a REPLACE USING flow takes a
+	// key's new rows from the feed, and they replace the old ones (D-21).
+	InsertsOnly bool
+	Stream      bool // false for a once flow: read to an end fixed at the start
 }
 
 // Lookup is a table of the pipeline joined as of the batch's start.

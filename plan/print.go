@@ -73,7 +73,7 @@ func (s *Sink) print(b *strings.Builder) {
 }
 
 func (f *Flow) print(b *strings.Builder) {
-	fmt.Fprintf(b, "flow %s:", f.Name)
+	fmt.Fprintf(b, "flow %s", f.Name)
 	if f.Once {
 		b.WriteString(" once")
 	}
@@ -110,6 +110,9 @@ func (in *Input) print(b *strings.Builder) {
 	fmt.Fprintf(b, "  reads %s %s %s, %s", in.Kind, in.Name, end, in.Mode)
 	if in.Format != "" {
 		fmt.Fprintf(b, ", %s", in.Format)
+	}
+	if in.InsertsOnly {
+		b.WriteString(", inserts only")
 	}
 	b.WriteString(":")
 	for i, c := range in.Columns {

@@ -92,26 +92,31 @@ func (p *planner) inputRelation(s *scope, read *catalog.Read) *dialect.Relation 
 
 const metadata = "_metadata"
 
+// isInput reports whether r reads the flow's input.
+func (s *scope) isInput(r dialect.Read) bool { return r.Relation == s.input }
+
 // columns turns what the query needs of its input into columns of the source (D-14). Names are the relation's own, so
 // that eval finds them.
 func (s *scope) columns(read dialect.Read) []source.Column {
 	out := make([]source.Column, len(read.Columns))
 	for i, name := range read.Columns {
-		out[i] = source.Column{Field: batch.Field{Name: name, Type: s.typeOf(name)}, Meta: s.meta[name]}
+		out[i] = source.Column{Field: s.field(name), Meta: s.meta[name]}
 	}
 	return out
 }
 
-func (s *scope) typeOf(name string) batch.Type {
+// field is a column of the input as it was declared, NOT NULL included: formats enforce it (D-58).
+func (s *scope) field(name string) batch.Field {
 	for _, f := range s.input.Fields {
 		if f.Name == name {
-			return f.Type
+			return f
 		}
 	}
 	for _, h := range s.input.Hidden {
 		for _, m := range h.Type.Fields {
 			if h.Name+"."+m.Name == name {
-				return m.Type
+				m.Name = name
+				return m
 			}
 		}
 	}

@@ -23,7 +23,7 @@ var formats = map[string]option.Set{
 	"csv":  {{Name: "sep", Default: ","}, {Name: "header", Kind: option.Bool, Default: "false"}},
 }
 
-// Connectors are read_kafka, read_files and the sinks kafka, file and postgres.
+// Connectors are read_kafka, read_files and the sinks kafka, postgres, file and exec.
 func Connectors() catalog.Connectors {
 	return catalog.Connectors{
 		Functions: map[string]catalog.Function{"read_kafka": readKafka(), "read_files": readFiles()},
@@ -33,15 +33,19 @@ func Connectors() catalog.Connectors {
 				{Name: "mode", Kind: option.Enum, Values: []string{"append", "upsert"}, Default: "append"},
 				{Name: "keys", Kind: option.List},
 				{Name: "bootstrapServers"},
+				{Name: "create_topic", Kind: option.Int},
 				{Name: "kafka.", Prefix: true},
 			}, Check: upsertNeedsKeys},
 			"postgres": {Options: option.Set{
 				{Name: "url", Required: true, Secret: true, Doc: "Where the database is."},
+				{Name: "table"},
+				{Name: "create_table", Kind: option.Bool},
 				{Name: "mode", Kind: option.Enum, Values: []string{"append", "upsert", "replace_using"}, Default: "append"},
 				{Name: "keys", Kind: option.List},
 				{Name: "sequence"},
 			}},
-			"file": {Options: option.Set{{Name: "path", Required: true}}},
+			"file": {Options: option.Set{{Name: "path", Required: true}, {Name: "format", Default: "json"}}},
+			"exec": {Options: option.Set{{Name: "command", Required: true}}},
 		},
 	}
 }
