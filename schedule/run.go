@@ -1,0 +1,216 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"sluice/eventlog"
+	"sluice/fault"
+	"sluice/plan"
+)
+
+// Job is one flow as the schedule sees it.
+type Job struct {
+	Flow *plan.Flow
+	// Drained reports whether a once flow has completed in this generation, in this run or an earlier one (DO-18).
+	Drained func() bool
+	// Batches is the number of batches committed since the job was made: a retry that got further starts to count anew.
+	Batches func() uint64
+	// Run works until the flow's end, or until take ends, and then returns nil; do ends when even the current batch must be
+	// given up. Say reports what the flow is doing, in a few words.
+	Run func(take, do context.Context, say func(reason string)) error
+}
+
+// Config is a run of a pipeline.
+type Config struct {
+	Continuous   bool
+	Jobs         []Job
+	Excluded     map[string]bool // flows outside the refresh selection (DO-29)
+	RetryTimeout time.Duration   // triggered mode: how long external faults are tried again (D-51)
+	Concurrent   int             // triggered mode: flows that run at the same time (DO-28); 0 means 16
+	Board        *Board
+}
+
+// Result says how a run ended.
+type Result struct {
+	Failed  []string // flows that are FAILED or SKIPPED
+	Stopped bool     // take ended before every flow had
+}
+
+// Run runs every job to its end, or until take ends. It returns when every goroutine it started has returned.
+func Run(take, do context.Context, c Config) Result {
+	if c.Concurrent == 0 {
+		c.Concurrent = 16
+	}
+	r := &run{Config: c, jobs: map[string]Job{}, ended: make(chan string)}
+	for _, j := range c.Jobs {
+		r.jobs[j.Flow.Name] = j
+		target := ""
+		if j.Flow.Table != nil {
+			target = j.Flow.Table.Display
+		} else if j.Flow.Sink != nil {
+			target = j.Flow.Sink.Name
+		}
+		c.Board.add(j.Flow.Name, target)
+		if c.Excluded[j.Flow.Name] {
+			c.Board.set(j.Flow.Name, eventlog.Excluded, "not selected", nil, 0)
+		} else {
+			c.Board.set(j.Flow.Name, eventlog.Queued, "", nil, 0)
+		}
+	}
+	return r.loop(take, do)
+}
+
+// run is owned by the goroutine that called Run; jobs report to it through ended.
+type run struct {
+	Config
+	jobs    map[string]Job
+	ended   chan string
+	running int
+}
+
+func (r *run) loop(take, do context.Context) Result {
+	for {
+		if take.Err() == nil {
+			r.start(take, do)
+		}
+		if r.running == 0 {
+			break
+		}
+		<-r.ended
+		r.running--
+	}
+	var result Result
+	for _, s := range r.Board.States() {
+		switch s.Status {
+		case eventlog.Queued:
+			r.Board.set(s.Flow, eventlog.Stopped, "the run was stopped before it started", nil, 0)
+			result.Stopped = true
+		case eventlog.Stopped:
+			result.Stopped = true
+		case eventlog.Failed, eventlog.Skipped:
+			result.Failed = append(result.Failed, s.Flow)
+		}
+	}
+	return result
+}
+
+// start starts or ends every queued flow whose predecessors have decided about it, until nothing changes any more.
+func (r *run) start(take, do context.Context) {
+	for again := true; again; {
+		again = false
+		for _, j := range r.Jobs {
+			name := j.Flow.Name
+			if r.Board.State(name).Status != eventlog.Queued || !r.Continuous && r.running >= r.Concurrent {
+				continue
+			}
+			if j.Flow.Once && j.Drained() {
+				r.Board.set(name, eventlog.Idle, "drained in an earlier run", nil, 0)
+				again = true
+				continue
+			}
+			switch waits, skip := r.predecessors(j.Flow); {
+			case skip != "":
+				r.Board.set(name, eventlog.Skipped, skip, nil, 0)
+				again = true
+			case len(waits) > 0:
+				r.Board.set(name, eventlog.Queued, "after "+strings.Join(waits, ", "), nil, 0)
+			default:
+				r.Board.set(name, eventlog.Starting, "", nil, 0)
+				r.running++
+				go func() {
+					r.runJob(take, do, j)
+					r.ended <- name
+				}()
+			}
+		}
+	}
+}
+
+// predecessors returns the flows that f still waits for, or the reason why it cannot run at all. DEPENDS ON holds in both
+// modes; the writers of what it reads hold it only in a triggered run (D-52).
+func (r *run) predecessors(f *plan.Flow) (waits []string, skip string) {
+	names := f.DependsOn
+	if !r.Continuous {
+		names = append(append([]string(nil), names...), f.Upstream...)
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		j, known := r.jobs[name]
+		if seen[name] || !known {
+			continue
+		}
+		seen[name] = true
+		switch state := r.Board.State(name); {
+		case state.Status == eventlog.Completed, state.Status == eventlog.Idle:
+		case state.Status == eventlog.Excluded:
+			if j.Flow.Once && !j.Drained() { // DO-O4
+				return nil, fmt.Sprintf("flow %s is not selected and has never drained", name)
+			}
+		case state.Status.Final() && state.Retry == 0:
+			return nil, fmt.Sprintf("flow %s is %s", name, state.Status)
+		default:
+			waits = append(waits, name)
+		}
+	}
+	return waits, ""
+}
+
+// runJob runs one job with its retries.
+func (r *run) runJob(take, do context.Context, j Job) {
+	name := j.Flow.Name
+	say := func(reason string) {
+		r.Board.set(name, eventlog.Running, reason, nil, 0)
+	}
+	var attempts tries
+	for {
+		before := j.Batches()
+		err := protect(func() error { return j.Run(take, do, say) })
+		if err == nil || take.Err() != nil && isCancel(err) {
+			if take.Err() != nil && !(j.Flow.Once && j.Drained()) {
+				r.Board.set(name, eventlog.Stopped, "", nil, 0)
+			} else {
+				r.Board.set(name, eventlog.Completed, "", nil, 0)
+			}
+			return
+		}
+		failure := fault.From(err)
+		if j.Batches() > before {
+			attempts = tries{}
+		}
+		wait, again := attempts.next(failure.Code, r.Continuous, r.RetryTimeout)
+		if !again || take.Err() != nil {
+			r.Board.set(name, eventlog.Failed, "", failure, 0)
+			return
+		}
+		r.Board.set(name, eventlog.Failed, fmt.Sprintf("trying again in %v", wait), failure, wait)
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+			r.Board.set(name, eventlog.Starting, "", nil, 0)
+		case <-take.Done():
+			timer.Stop()
+			r.Board.set(name, eventlog.Failed, "the run was stopped before it could be tried again", failure, 0)
+			return
+		}
+	}
+}
+
+// protect turns a panic of a flow into an internal fault with its stack: one flow's failure never touches another.
+func protect(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.New(fault.InternalError, "a flow panicked: %v", p).WithDetail("%s", debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// isCancel reports whether err only says that the run is being stopped.
+func isCancel(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

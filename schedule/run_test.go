@@ -1,0 +1,270 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"sluice/eventlog"
+	"sluice/fault"
+	"sluice/plan"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bench is a run whose jobs are written in the test. It records what happened in order.
+type bench struct {
+	mu      sync.Mutex
+	log     []string
+	drained map[string]bool
+	batches map[string]uint64
+	jobs    []Job
+}
+
+func newBench() *bench { return &bench{drained: map[string]bool{}, batches: map[string]uint64{}} }
+
+func (b *bench) note(format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.log = append(b.log, fmt.Sprintf(format, args...))
+}
+
+// flow adds a job. run is called at each try, counting from 1.
+func (b *bench) flow(name string, f plan.Flow, run func(take context.Context, try int) error) {
+	f.Name = name
+	try := 0
+	b.jobs = append(b.jobs, Job{
+		Flow:    &f,
+		Drained: func() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.drained[name] },
+		Batches: func() uint64 { b.mu.Lock(); defer b.mu.Unlock(); return b.batches[name] },
+		Run: func(take, do context.Context, say func(string)) error {
+			try++
+			say("working")
+			err := run(take, try)
+			if err == nil && f.Once && take.Err() == nil {
+				b.mu.Lock()
+				b.drained[name] = true
+				b.mu.Unlock()
+			}
+			return err
+		},
+	})
+}
+
+func (b *bench) run(t *testing.T, take context.Context, c Config) (Result, map[string]eventlog.Status) {
+	t.Helper()
+	c.Jobs = b.jobs
+	c.Board = NewBoard(func(e eventlog.Event) {
+		p := e.(*eventlog.FlowProgress)
+		b.note("%s %s", p.Flow, p.Status)
+	})
+	result := Run(take, context.Background(), c)
+	got := map[string]eventlog.Status{}
+	for _, s := range c.Board.States() {
+		got[s.Flow] = s.Status
+	}
+	return result, got
+}
+
+func (b *bench) before(t *testing.T, first, second string) {
+	t.Helper()
+	i, j := -1, -1
+	for n, line := range b.log {
+		if line == first && i < 0 {
+			i = n
+		}
+		if line == second && j < 0 {
+			j = n
+		}
+	}
+	if i < 0 || j < 0 || i > j {
+		t.Errorf("%q must come before %q in\n%s", first, second, strings.Join(b.log, "\n"))
+	}
+}
+
+func after(d time.Duration) func(context.Context, int) error {
+	return func(context.Context, int) error { time.Sleep(d); return nil }
+}
+
+func untilStopped(take context.Context, _ int) error { <-take.Done(); return nil }
+
+var (
+	brokerDown = &fault.Code{Name: "BROKER_DOWN", Class: fault.External, Retry: fault.Backoff}
+	lockBusy   = &fault.Code{Name: "BUSY", Class: fault.Internal, Retry: fault.Backoff}
+)
+
+// DO-01, DO-02, DO-05, DO-06, DO-07, DO-12: in a triggered run every kind of predecessor holds its successors back.
+func TestTriggeredRunFollowsDependsOnAndData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		b.flow("live", plan.Flow{DependsOn: []string{"y2024", "y2025"}}, after(time.Second))
+		b.flow("y2025", plan.Flow{Once: true, DependsOn: []string{"y2024"}}, after(time.Second))
+		b.flow("y2024", plan.Flow{Once: true}, after(time.Hour))
+		b.flow("reader", plan.Flow{Upstream: []string{"live"}}, after(time.Second))
+		result, got := b.run(t, context.Background(), Config{})
+		if len(result.Failed) > 0 || result.Stopped {
+			t.Errorf("%+v", result)
+		}
+		for f, s := range got {
+			if s != eventlog.Completed {
+				t.Errorf("%s is %s", f, s)
+			}
+		}
+		b.before(t, "y2024 COMPLETED", "y2025 STARTING")
+		b.before(t, "y2025 COMPLETED", "live STARTING")
+		b.before(t, "live COMPLETED", "reader STARTING")
+	})
+}
+
+// DO-08, D-52: data edges do not order a continuous run, DEPENDS ON does. DO-19, ON-01: a drained once flow is IDLE.
+func TestContinuousRunStartsReadersAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		b.drained["old"] = true
+		b.flow("old", plan.Flow{Once: true}, func(context.Context, int) error { t.Error("ran again"); return nil })
+		b.flow("backfill", plan.Flow{Once: true, DependsOn: []string{"old"}}, after(time.Minute))
+		b.flow("live", plan.Flow{DependsOn: []string{"backfill"}}, untilStopped)
+		b.flow("reader", plan.Flow{Upstream: []string{"live"}}, untilStopped)
+		take, stop := context.WithTimeout(context.Background(), time.Hour)
+		defer stop()
+		result, got := b.run(t, take, Config{Continuous: true})
+		if !result.Stopped || got["old"] != eventlog.Idle || got["backfill"] != eventlog.Completed || got["live"] != eventlog.Stopped {
+			t.Errorf("%+v %v", result, got)
+		}
+		b.before(t, "reader RUNNING", "backfill COMPLETED")
+		b.before(t, "backfill COMPLETED", "live STARTING")
+	})
+}
+
+// DO-27, DO-O3, PM-06: two more tries, then FAILED; what waits for it is SKIPPED, the rest goes on.
+func TestFailureSkipsDependentsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		tries := 0
+		b.flow("a", plan.Flow{}, func(context.Context, int) error { tries++; return fault.New(lockBusy, "busy") })
+		b.flow("b", plan.Flow{DependsOn: []string{"a"}}, after(0))
+		b.flow("c", plan.Flow{DependsOn: []string{"b"}}, after(0))
+		b.flow("d", plan.Flow{}, after(time.Hour))
+		result, got := b.run(t, context.Background(), Config{})
+		if tries != 3 || got["a"] != eventlog.Failed || got["b"] != eventlog.Skipped || got["c"] != eventlog.Skipped || got["d"] != eventlog.Completed {
+			t.Errorf("tries %d, %v", tries, got)
+		}
+		if fmt.Sprint(result.Failed) != "[a b c]" {
+			t.Errorf("failed: %v", result.Failed)
+		}
+	})
+}
+
+// D-51: external faults are tried again for ever in continuous mode, up to retry_timeout in triggered mode; a fault that
+// needs a change is final at once; progress starts the count anew.
+func TestRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		b.flow("triggered", plan.Flow{}, func(context.Context, int) error { return fault.New(brokerDown, "no broker") })
+		start := time.Now()
+		if _, got := b.run(t, context.Background(), Config{RetryTimeout: 10 * time.Minute}); got["triggered"] != eventlog.Failed {
+			t.Error(got)
+		}
+		if d := time.Since(start); d < 9*time.Minute || d > 11*time.Minute {
+			t.Errorf("gave up after %v", d)
+		}
+
+		b = newBench()
+		b.flow("continuous", plan.Flow{}, func(take context.Context, try int) error {
+			if try < 200 {
+				return fault.New(brokerDown, "no broker")
+			}
+			return untilStopped(take, try)
+		})
+		b.flow("final", plan.Flow{}, func(context.Context, int) error { return errors.New("uncoded") })
+		b.flow("progress", plan.Flow{}, func(take context.Context, try int) error {
+			if try < 20 {
+				b.mu.Lock()
+				b.batches["progress"]++
+				b.mu.Unlock()
+				return fault.New(lockBusy, "busy")
+			}
+			return untilStopped(take, try)
+		})
+		take, stop := context.WithTimeout(context.Background(), 10*time.Hour)
+		defer stop()
+		_, got := b.run(t, take, Config{Continuous: true})
+		if got["continuous"] != eventlog.Stopped || got["progress"] != eventlog.Stopped || got["final"] != eventlog.Failed {
+			t.Error(got)
+		}
+	})
+}
+
+// DO-29, DO-O4: a flow outside the selection satisfies readers, but a once flow only if it has drained.
+func TestExcludedPredecessors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		b.drained["drained"] = true
+		b.flow("drained", plan.Flow{Once: true}, after(0))
+		b.flow("never", plan.Flow{Once: true}, after(0))
+		b.flow("plain", plan.Flow{}, after(0))
+		b.flow("x", plan.Flow{DependsOn: []string{"drained", "plain"}}, after(0))
+		b.flow("y", plan.Flow{DependsOn: []string{"never"}}, after(0))
+		_, got := b.run(t, context.Background(), Config{Excluded: map[string]bool{"drained": true, "never": true, "plain": true}})
+		if got["x"] != eventlog.Completed || got["y"] != eventlog.Skipped || got["plain"] != eventlog.Excluded {
+			t.Error(got)
+		}
+	})
+}
+
+func TestPanicStopsOneFlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		b.flow("a", plan.Flow{}, func(context.Context, int) error { panic("boom") })
+		b.flow("b", plan.Flow{}, after(time.Second))
+		_, got := b.run(t, context.Background(), Config{})
+		if got["a"] != eventlog.Failed || got["b"] != eventlog.Completed {
+			t.Error(got)
+		}
+	})
+}
+
+// PT-08: for random graphs no successor starts before its predecessors have completed, whatever the limit on concurrency.
+func TestRandomGraphs(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(1, 12).Draw(rt, "flows")
+		b := newBench()
+		var mu sync.Mutex
+		done := map[string]bool{}
+		for i := range n {
+			name := fmt.Sprint("f", i)
+			var depends, upstream []string
+			for j := range i {
+				switch rapid.IntRange(0, 5).Draw(rt, "edge") {
+				case 0:
+					depends = append(depends, fmt.Sprint("f", j))
+				case 1:
+					upstream = append(upstream, fmt.Sprint("f", j))
+				}
+			}
+			b.flow(name, plan.Flow{DependsOn: depends, Upstream: upstream}, func(context.Context, int) error {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, p := range append(depends, upstream...) {
+					if !done[p] {
+						rt.Errorf("%s ran before %s had completed", name, p)
+					}
+				}
+				done[name] = true
+				return nil
+			})
+		}
+		b.run(t, context.Background(), Config{Concurrent: rapid.IntRange(1, 4).Draw(rt, "concurrent")})
+		if len(done) != n {
+			rt.Errorf("%d of %d flows ran", len(done), n)
+		}
+	})
+}
