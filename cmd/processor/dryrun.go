@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"sluice/catalog"
+	"sluice/fault"
+	"sluice/plan"
+)
+
+// overrides is what the command line and the environment say about the pipeline's configuration.
+func (a *app) overrides() (catalog.Overrides, error) {
+	set, err := catalog.ParseSet(a.set)
+	if err != nil {
+		return catalog.Overrides{}, usage{err}
+	}
+	return catalog.Overrides{Set: set, Env: os.LookupEnv}, nil
+}
+
+// findSpec returns the path of the spec file: the one named, or the nearest one upwards (CL-05).
+func (a *app) findSpec() (string, error) {
+	find := func() (string, *fault.Error) { return catalog.FindSpec(".") }
+	if a.spec != "" {
+		find = func() (string, *fault.Error) { return catalog.NamedSpec(a.spec) }
+	}
+	path, err := find()
+	if err != nil {
+		return "", err
+	}
+	return path, nil
+}
+
+// load reads and plans the pipeline; every problem is in the error.
+func (a *app) load() (*plan.Pipeline, error) {
+	path, err := a.findSpec()
+	if err != nil {
+		return nil, err
+	}
+	overrides, err := a.overrides()
+	if err != nil {
+		return nil, err
+	}
+	p, problems := plan.Load(path, overrides, connectors())
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (a *app) dryRunCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "dry-run",
+		Short: "Check a pipeline without reading or writing any data",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			p, err := a.load()
+			if err != nil {
+				return err
+			}
+			for _, w := range p.Warnings {
+				fmt.Fprintf(a.err, "%s: warning: %s\n", w.Pos, w.Text)
+			}
+			t := table{columns: []string{"flow", "reads", "writes", "after"}}
+			for _, f := range p.Flows {
+				target := ""
+				if f.Table != nil {
+					target = f.Table.Display
+				} else {
+					target = "sink " + f.Sink.Name
+				}
+				after := append(append([]string{}, f.DependsOn...), f.Upstream...)
+				t.rows = append(t.rows, []jsonCell{cell(f.Name), cell(f.Input.Name), cell(target), cell(after)})
+			}
+			return a.print(t)
+		},
+	}
+}
