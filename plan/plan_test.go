@@ -1,0 +1,193 @@
+package plan_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"sluice/catalog"
+	"sluice/catalog/catalogtest"
+	"sluice/fault"
+	"sluice/plan"
+)
+
+const head = "name: p\nstorage: state\nlibraries:\n  - glob: {include: a.sql}\nconfiguration:\n  kafka.bootstrap.servers: b:9092\n  token: ${env:TOKEN}\n"
+
+// environment is what ${env:...} sees in tests.
+func environment(name string) (string, bool) { return "s3cret", name == "TOKEN" }
+
+// prepare reads a spec file made of the fixed head and further lines.
+func prepare(t testing.TB, lines string) *catalog.Spec {
+	s, problems := catalog.ParseSpec("pipeline.yml", head+lines, catalog.Overrides{Env: environment})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return s
+}
+
+func build(t testing.TB, lines, text string) (*plan.Pipeline, fault.List) {
+	return plan.Text(prepare(t, lines), []catalog.File{{Name: "a.sql", Text: text}}, nil, catalogtest.Connectors())
+}
+
+// TestPlan runs the files of testdata. The command is
+//
+//	plan [continuous] [features=(name)]
+//
+// with the text of a definition file; the result is the plan, or every problem.
+func TestPlan(t *testing.T) {
+	datadriven.Walk(t, "testdata/plan", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var lines strings.Builder
+			for _, arg := range d.CmdArgs {
+				if len(arg.Vals) == 0 {
+					fmt.Fprintf(&lines, "%s: true\n", arg.Key)
+				} else {
+					fmt.Fprintf(&lines, "%s: [%s]\n", arg.Key, strings.Join(arg.Vals, ", "))
+				}
+			}
+			p, problems := build(t, lines.String(), d.Input)
+			if (p == nil) != (len(problems) > 0) {
+				t.Fatalf("%s: a plan and problems: %v", d.Pos, problems)
+			}
+			if p == nil {
+				return problems.Error() + "\n"
+			}
+			return p.String()
+		})
+	})
+}
+
+// D-62: a fingerprint changes with what a flow or table is, not with its layout, and holds no secret.
+func TestFingerprints(t *testing.T) {
+	const source = "FROM STREAM read_kafka(subscribe => 'a', format => 'json', schema => 'a BIGINT, b STRING, n BIGINT')"
+	prints := func(text string) (flow, table string) {
+		p, problems := build(t, "", text)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		return p.Flows[0].Fingerprint, p.Tables[0].Fingerprint
+	}
+	base := "CREATE STREAMING TABLE t FLOW REPLACE USING (a, b) SEQUENCE BY n BY NAME SELECT a, b, n " + source
+	flow, table := prints(base)
+	for _, c := range []struct {
+		name, text        string
+		sameFlow, sameTab bool
+	}{
+		{"layout", "create streaming table t comment 'x'\nflow replace using (a,b) sequence by n by name\nselect a,   b, n -- x\n" + source, true, true},
+		{"A-106 order of the keys", strings.Replace(base, "(a, b)", "(b, a)", 1), true, true},
+		{"A-106 another key", strings.Replace(base, "(a, b)", "(a)", 1), false, false},
+		{"A-106 type of a key", strings.Replace(base, "SELECT a", "SELECT CAST(a AS STRING) AS a", 1), false, false},
+		{"RU-O7 type of the sequence", strings.Replace(base, "BY n", "BY CAST(n AS INT)", 1), false, false},
+		{"the query", strings.Replace(base, source, source+" WHERE n > 0", 1), false, true},
+		{"another rule", strings.Replace(base, "FLOW REPLACE USING (a, b) SEQUENCE BY n BY NAME", "AS", 1), false, false},
+	} {
+		f, tab := prints(c.text)
+		if (f == flow) != c.sameFlow || (tab == table) != c.sameTab {
+			t.Errorf("%s: same flow %t, same table %t", c.name, f == flow, tab == table)
+		}
+	}
+	secret := "CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_kafka(subscribe => 'a', 'kafka.sasl.password' => '${token}')"
+	f1, _ := prints(secret)
+	p, _ := plan.Text(func() *catalog.Spec {
+		s, _ := catalog.ParseSpec("pipeline.yml", head, catalog.Overrides{Env: func(string) (string, bool) { return "other", true }})
+		return s
+	}(), []catalog.File{{Name: "a.sql", Text: secret}}, nil, catalogtest.Connectors())
+	if p.Flows[0].Fingerprint != f1 {
+		t.Error("a secret takes part in the fingerprint")
+	}
+	if text := p.String() + p.Flows[0].Text; strings.Contains(text, "other") || !strings.Contains(text, "${token}") {
+		t.Errorf("the plan shows a secret, or the query is not as written:\n%s", text)
+	}
+}
+
+// The same text gives the same plan, whatever order maps are walked in.
+func TestPlanIsDeterministic(t *testing.T) {
+	text := "CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_kafka(subscribe => 'a', maxOffsetsPerTrigger => 1, startingOffsets => 'latest');\n" +
+		"CREATE SINK s FORMAT kafka OPTIONS (topic => 'x', mode => 'append', bootstrapServers => 'b');\n" +
+		"CREATE FLOW f AS INSERT INTO s SELECT * FROM STREAM(t);"
+	first, problems := build(t, "", text)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for range 20 {
+		if again, _ := build(t, "", text); again.String() != first.String() {
+			t.Fatalf("got\n%s\nthen\n%s", first, again)
+		}
+	}
+}
+
+// TestExamples plans the pipelines of examples/.
+func TestExamples(t *testing.T) {
+	env := func(name string) (string, bool) { return "postgres://u:s3cret@h/d", name == "PGURL" }
+	datadriven.RunTest(t, "testdata/examples.txt", func(t *testing.T, d *datadriven.TestData) string {
+		dir := filepath.Join("../examples", d.CmdArgs[0].Key)
+		p, problems := plan.Load(dir, catalog.Overrides{Env: env}, catalogtest.Connectors())
+		if len(problems) > 0 {
+			return problems.Error() + "\n"
+		}
+		if abs, err := filepath.Abs(dir); err != nil || p.Dir != abs || p.Spec != filepath.Join(dir, "pipeline.yml") {
+			t.Errorf("folder %s, spec %s", p.Dir, p.Spec)
+		}
+		return p.String()
+	})
+}
+
+// Load reports what is wrong with the spec, its files and their statements in one list, sorted by position, and nothing
+// that only follows from a file that could not be read.
+func TestLoadReportsEverything(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"pipeline.yml": "name: p\nstorage: s\nlibraries:\n  - glob: {include: a.sql}\n  - glob: {include: nope.sql}\ncolor: red\nconfiguration:\n  x: ${y}\n",
+		"a.sql": "CREATE STREAMING TABLE t AS SELECT 1 AS one FROM STREAM read_kafka(subscribe => '${x}');\n" +
+			"CREATE STREAMING TABLE u AS SELECT a FROM STREAM(elsewhere);\nCREATE FLOW f DEPENDS ON (g) AS INSERT INTO v SELECT * FROM STREAM(t);\n" +
+			"CREATE STREAMING TABLE w AS SELECT no FROM STREAM read_kafka(subscribe => 'a', bootstrapServers => 'b');\nSELEC 1;",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	p, problems := plan.Load(".", catalog.Overrides{}, catalogtest.Connectors())
+	var got []string
+	for _, e := range problems {
+		got = append(got, fmt.Sprintf("%s %s", e.Pos, e.Code))
+	}
+	want := []string{
+		"a.sql:4:36 UNRESOLVED_COLUMN.WITH_SUGGESTION",
+		"a.sql:5:1 PARSE_SYNTAX_ERROR",
+		"pipeline.yml:5:21 PIPELINE_DEFINITIONS_FILE_NOT_FOUND",
+		"pipeline.yml:6:1 PIPELINE_SPEC_UNEXPECTED_FIELD",
+		"pipeline.yml:8:6 UNSET_VARIABLE",
+	}
+	if p != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if _, problems := plan.Load("nowhere", catalog.Overrides{}, catalogtest.Connectors()); !fault.Of(problems, fault.SpecFileDoesNotExist) {
+		t.Errorf("a folder that is not there: %v", problems)
+	}
+}
+
+// The settings of the spec file, with defaults, relative paths made absolute (D-55).
+func TestSettings(t *testing.T) {
+	s, problems := catalog.ParseSpec("/p/pipeline.yml", head+"  sluice.listen: 0.0.0.0:1\n  sluice.token_file: token\n  sluice.max_batch_rows: '7'\n", catalog.Overrides{Env: environment})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	p, problems := plan.Text(s, []catalog.File{{Name: "a.sql", Text: "CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_kafka(subscribe => 'a')"}}, nil, catalogtest.Connectors())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	want := plan.Settings{
+		Listen: "0.0.0.0:1", TokenFile: "/p/token", MemoryLimit: 2 << 30, SyncInterval: 100 * time.Millisecond, GracePeriod: 30 * time.Second,
+		DrainTimeout: 15 * time.Minute, RetryTimeout: 10 * time.Minute, TriggerInterval: 5 * time.Second, MaxBatchRows: 7, MaxBatchBytes: 64 << 20,
+		LogFormat: "text", LogLevel: "info",
+	}
+	if p.Settings != want || p.Servers != "b:9092" || p.Storage != "/p/state" || p.Zone != "UTC" {
+		t.Errorf("got %+v, brokers %q, storage %q, zone %q", p.Settings, p.Servers, p.Storage, p.Zone)
+	}
+}
