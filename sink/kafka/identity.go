@@ -103,6 +103,10 @@ func (s *Sink) identity(ctx context.Context, admin *kadm.Client) (i sink.Identit
 		i, ok, err = s.identityOnce(ctx, admin)
 		return err
 	})
+	if errors.Is(err, kerr.UnstableOffsetCommit) && ctx.Err() == nil {
+		return i, false, fault.New(fault.KafkaUnavailable, "a transaction of flow %s has not ended in the cluster", s.config.Flow).Because(err).
+			WithHint("if it stays so, the transaction hangs: Kafka's kafka-transactions.sh find-hanging names it, and abort ends it")
+	}
 	return i, ok, s.opts.client.Fault(ctx, err, "reading the group %s", s.group())
 }
 

@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,17 +18,15 @@ func TestBrokerStopped(t *testing.T) {
 	topic := k.topic(1, nil)
 	s := k.open(topic, "kafka.delivery.timeout.ms", "2000")
 	trouble := 0
-	until := time.Now().Add(time.Minute)
+	until := time.Now().Add(5 * time.Minute)
+	var stopping sync.WaitGroup
 	for n := range 60 {
-		var killed chan struct{}
 		if n == 20 || n == 40 {
-			killed = make(chan struct{})
-			go func() { // in the middle of some batch
-				defer close(killed)
-				time.Sleep(2 * time.Millisecond)
+			stopping.Wait()
+			stopping.Go(func() { // in the middle of some later batch
 				c.Stop(t)
 				c.Restart(t)
-			}()
+			})
 		}
 		for {
 			err := s.Write(context.Background(), id(topic, 1, 0, uint64(n)), rowsOf(fmt.Sprintf("a %d", n), fmt.Sprintf("b %d", n)))
@@ -40,10 +39,8 @@ func TestBrokerStopped(t *testing.T) {
 			trouble++
 			time.Sleep(100 * time.Millisecond)
 		}
-		if killed != nil {
-			<-killed
-		}
 	}
+	stopping.Wait()
 	t.Logf("%d writes were repeated", trouble)
 	got := k.records(topic)
 	if len(got) != 120 {
