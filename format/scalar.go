@@ -77,10 +77,43 @@ func (s *Scalars) Append(b *batch.Builder, text []byte) (why string, ok bool) {
 			return "", true
 		}
 	}
+	if simple(b, text) {
+		return "", true
+	}
 	if !IsNumber(text) {
 		return "", false
 	}
 	return s.Number(b, text)
+}
+
+// simple appends text to a numeric column when it is one of the numbers that nearly all are.
+func simple(b *batch.Builder, text []byte) bool {
+	digits, scale, negative, next, ok := SimpleNumber(text, 0)
+	if !ok || next != len(text) {
+		return false
+	}
+	switch b.Type.Kind {
+	case batch.Double:
+		v, ok := SimpleFloat(digits, scale, negative)
+		if ok {
+			batch.Append(b, v)
+		}
+		return ok
+	case batch.Float:
+		return false
+	case batch.Decimal:
+		v, ok := SimpleDecimal(b.Type, digits, scale, negative)
+		if ok {
+			batch.Append(b, v)
+		}
+		return ok
+	}
+	v := signed(digits, negative)
+	if scale > 0 || !FitsInteger(b.Type.Kind, v) {
+		return false
+	}
+	b.AppendInt(v)
+	return true
 }
 
 func parseBool(text []byte) (v, ok bool) {

@@ -1,6 +1,10 @@
 package format
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"sluice/batch"
+)
 
 // SimpleNumber reads a number of at most 18 digits without an exponent at src[i:], as nearly all are: its digits and how
 // many of them are behind the point. It is not ok for other numbers and for what is no number; the caller then looks
@@ -63,8 +67,22 @@ func eightDigits(w uint64) uint64 {
 	return (w&0x000000ff000000ff*(100+1000000<<32) + w>>16&0x000000ff000000ff*(1+10000<<32)) >> 32
 }
 
-// PowersOfTen are those that a DECIMAL of 18 digits needs.
-var PowersOfTen = [19]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
+// SimpleDecimal returns a SimpleNumber as the unscaled value of a DECIMAL type of at most 18 digits. It is not ok for
+// wider types and for what has to be looked at closer.
+func SimpleDecimal(t batch.Type, digits uint64, scale int, negative bool) (unscaled int64, ok bool) {
+	precision, want := int(t.Precision), int(t.Scale)
+	if precision > 18 || scale > want || digits >= powers[precision-want+scale] {
+		return 0, false
+	}
+	return signed(digits*powers[want-scale], negative), true
+}
+
+func signed(digits uint64, negative bool) int64 {
+	if negative {
+		return -int64(digits)
+	}
+	return int64(digits)
+}
 
 // floatPowers are the powers of ten that a float64 holds exactly and that can stand behind at most 18 digits.
 var floatPowers = [19]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
@@ -78,7 +96,7 @@ func SimpleFloat(digits uint64, scale int, negative bool) (v float64, ok bool) {
 	// Both operands are exact, so the one division rounds once, as reading the text does.
 	v = float64(digits) / floatPowers[scale]
 	if negative {
-		v = -v
+		v = -v // of 0 too
 	}
 	return v, true
 }

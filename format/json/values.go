@@ -85,13 +85,12 @@ func (d *decoder) integer(src []byte, i int, n *node) int {
 
 func (d *decoder) decimal(src []byte, i int, n *node) int {
 	digits, scale, negative, next, ok := format.SimpleNumber(src, i)
-	precision, want := int(n.typ.Precision), int(n.typ.Scale)
-	if !ok || scale > want || precision > 18 || digits >= format.PowersOfTen[precision-want+scale] {
+	if !ok {
 		return d.odd(src, i, n)
 	}
-	v := int64(digits * format.PowersOfTen[want-scale])
-	if negative {
-		v = -v
+	v, ok := format.SimpleDecimal(n.typ, digits, scale, negative)
+	if !ok {
+		return d.odd(src, i, n)
 	}
 	batch.Append(n.b, v)
 	return next
