@@ -87,13 +87,13 @@ func isStruct(f *Func) bool {
 	return len(f.Name.Parts) == 1 && strings.EqualFold(f.Name.Parts[0].Text, "struct")
 }
 
-func (f *Func) addArgument(name string, value Expr) {
-	if name != "" && f.ArgNames == nil {
-		f.ArgNames = make([]string, len(f.Args))
+func (e *Func) addArgument(name string, value Expr) {
+	if name != "" && e.ArgNames == nil {
+		e.ArgNames = make([]string, len(e.Args))
 	}
-	f.Args = append(f.Args, value)
-	if f.ArgNames != nil {
-		f.ArgNames = append(f.ArgNames, name)
+	e.Args = append(e.Args, value)
+	if e.ArgNames != nil {
+		e.ArgNames = append(e.ArgNames, name)
 	}
 }
 

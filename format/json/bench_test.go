@@ -9,7 +9,6 @@ import (
 
 	"github.com/valyala/fastjson"
 
-	"sluice/format"
 	"sluice/format/formattest"
 )
 
@@ -113,7 +112,7 @@ func BenchmarkEncode(b *testing.B) {
 	built := formattest.Builders(fields, len(values))
 	d.Decode(values, built)
 	rows := formattest.Columns(b, fields, built)
-	var e format.Encoder = NewEncoder(fields, EncodeOptions{Lines: true})
+	e := NewEncoder(fields, EncodeOptions{Lines: true})
 	var dst []byte
 	var ends []int
 	b.SetBytes(size)

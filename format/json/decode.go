@@ -19,7 +19,6 @@ type decoder struct {
 	permissive       bool
 	numbersAsStrings bool
 	unreadable       *fault.Error // the first value that is not of its type, in the column being read
-	decoded          []byte       // the last BINARY value
 	bad              []format.BadValue
 }
 

@@ -48,14 +48,15 @@ func Find(ctx context.Context, cl *kgo.Client, name string) (t Topic, ok bool, e
 	if err != nil {
 		return t, false, err
 	}
-	for _, found := range resp.Topics {
-		err := kerr.ErrorForCode(found.ErrorCode)
-		if errors.Is(err, kerr.UnknownTopicOrPartition) {
-			return t, false, nil
-		}
-		return Topic{name, kadm.TopicID(found.TopicID), len(found.Partitions)}, err == nil, err
+	if len(resp.Topics) == 0 {
+		return t, false, nil
 	}
-	return t, false, nil
+	found := resp.Topics[0]
+	err = kerr.ErrorForCode(found.ErrorCode)
+	if errors.Is(err, kerr.UnknownTopicOrPartition) {
+		return t, false, nil
+	}
+	return Topic{name, kadm.TopicID(found.TopicID), len(found.Partitions)}, err == nil, err
 }
 
 // Missing is the error for a topic that does not exist: with the nearest name of one that does, else with hint.
