@@ -57,6 +57,7 @@ type Spec struct {
 	Continuous bool
 	Features   []string
 	Settings   option.Values // of the set Settings
+	Complete   bool          // every library could be understood
 
 	libraries []scalar
 	vars      *variables
@@ -303,6 +304,7 @@ func (r *specReader) features(n ast.Node) {
 
 // libraries reads the list of `glob: {include: pattern}` (CL-06, CL-07).
 func (r *specReader) libraries(e entry) {
+	before := len(r.problems)
 	items := r.list(e.value, "libraries")
 	if len(items) == 0 && e.value.Type() == ast.SequenceType {
 		r.report(fault.SpecMissingField, e.pos, "libraries is empty").WithHint("write - glob: {include: transformations/**}")
@@ -326,6 +328,7 @@ func (r *specReader) libraries(e entry) {
 		}
 		r.spec.libraries = append(r.spec.libraries, v)
 	}
+	r.spec.Complete = len(r.problems) == before
 }
 
 // only reads a map that has one field, and returns its value.

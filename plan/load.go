@@ -15,16 +15,19 @@ func Load(path string, o catalog.Overrides, c catalog.Connectors) (*Pipeline, fa
 		return nil, problems
 	}
 	files, errs := spec.Files()
-	problems = append(problems, errs...)
-	return Text(spec, files, problems, c)
+	return text(spec, files, append(problems, errs...), len(errs) > 0 || !spec.Complete, c)
 }
 
-// Text plans a pipeline whose files have been read; earlier are the problems met on the way.
-func Text(spec *catalog.Spec, files []catalog.File, earlier fault.List, c catalog.Connectors) (*Pipeline, fault.List) {
+// Text plans a pipeline whose files have been read.
+func Text(spec *catalog.Spec, files []catalog.File, c catalog.Connectors) (*Pipeline, fault.List) {
+	return text(spec, files, nil, false, c)
+}
+
+// text plans what could be read. earlier are the problems met before, partial says that files are missing because of them.
+func text(spec *catalog.Spec, files []catalog.File, earlier fault.List, partial bool, c catalog.Connectors) (*Pipeline, fault.List) {
 	statements, errs := spec.Parse(files)
-	earlier = append(slices.Clip(earlier), errs...)
-	cat := catalog.Build(spec, statements, len(earlier) > 0, c)
-	cat.Problems = append(earlier, cat.Problems...)
+	cat := catalog.Build(spec, statements, partial || len(errs) > 0, c)
+	cat.Problems = slices.Concat(earlier, errs, cat.Problems)
 	return Build(cat)
 }
 

@@ -31,7 +31,7 @@ func prepare(t testing.TB, lines string) *catalog.Spec {
 }
 
 func build(t testing.TB, lines, text string) (*plan.Pipeline, fault.List) {
-	return plan.Text(prepare(t, lines), []catalog.File{{Name: "a.sql", Text: text}}, nil, catalogtest.Connectors())
+	return plan.Text(prepare(t, lines), []catalog.File{{Name: "a.sql", Text: text}}, catalogtest.Connectors())
 }
 
 // TestPlan runs the files of testdata. The command is
@@ -96,7 +96,7 @@ func TestFingerprints(t *testing.T) {
 	p, _ := plan.Text(func() *catalog.Spec {
 		s, _ := catalog.ParseSpec("pipeline.yml", head, catalog.Overrides{Env: func(string) (string, bool) { return "other", true }})
 		return s
-	}(), []catalog.File{{Name: "a.sql", Text: secret}}, nil, catalogtest.Connectors())
+	}(), []catalog.File{{Name: "a.sql", Text: secret}}, catalogtest.Connectors())
 	if p.Flows[0].Fingerprint != f1 {
 		t.Error("a secret takes part in the fingerprint")
 	}
@@ -167,6 +167,18 @@ func TestLoadReportsEverything(t *testing.T) {
 	if p != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	// A mistake in the spec file that leaves its libraries whole hides nothing.
+	for name, text := range map[string]string{
+		"pipeline.yml": "name: p\nstorage: s\nlibraries:\n  - glob: {include: a.sql}\ncolor: red\n",
+		"a.sql":        "CREATE STREAMING TABLE u AS SELECT a FROM STREAM(elsewhere);",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, problems := plan.Load(".", catalog.Overrides{}, catalogtest.Connectors()); len(problems) != 2 || !fault.Of(problems, fault.TableNotFound) {
+		t.Errorf("got %v", problems)
+	}
 	if _, problems := plan.Load("nowhere", catalog.Overrides{}, catalogtest.Connectors()); !fault.Of(problems, fault.SpecFileDoesNotExist) {
 		t.Errorf("a folder that is not there: %v", problems)
 	}
@@ -178,7 +190,7 @@ func TestSettings(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	p, problems := plan.Text(s, []catalog.File{{Name: "a.sql", Text: "CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_kafka(subscribe => 'a')"}}, nil, catalogtest.Connectors())
+	p, problems := plan.Text(s, []catalog.File{{Name: "a.sql", Text: "CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_kafka(subscribe => 'a')"}}, catalogtest.Connectors())
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
