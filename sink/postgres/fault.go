@@ -58,9 +58,11 @@ func codeOf(state string) *fault.Code {
 		return fault.PostgresTable
 	case "42703", "42804":
 		return fault.PostgresColumn
+	case "55006", "55P03": // in use, locked
+		return fault.PostgresUnavailable
 	}
 	switch class := state[:min(2, len(state))]; class {
-	case "08", "53", "57", "58", "40", "55", "25": // connection, resources, operator, system, rollback, lock, transaction state
+	case "08", "53", "57", "58", "40", "25": // connection, resources, operator, system, rollback, transaction state
 		return fault.PostgresUnavailable
 	case "28":
 		return fault.PostgresAuthentication

@@ -276,15 +276,36 @@ func TestUnreachable(t *testing.T) {
 	real.url = strings.Replace(real.url, "/test", "/nothere", 1)
 	mustFail(t, real.open().Open(ctx, batch.ID{}, false), fault.PostgresTable, "nothere")
 	real.url = strings.Replace(real.url, "sluice@", "nobody@", 1)
-	err = real.open().Open(ctx, batch.ID{}, false)
-	if fault.From(err).Code.Retry == fault.Backoff {
-		t.Errorf("an unknown user is final: %v", err)
+	mustFail(t, real.open().Open(ctx, batch.ID{}, false), fault.PostgresAuthentication, "nobody")
+	if fault.PostgresAuthentication.Retry == fault.Backoff {
+		t.Error("an unknown user is final")
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	if err := s.Check(ended); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// What the database forbids, and what it does not expect of a sink.
+func TestForbidden(t *testing.T) {
+	db := newDatabase(t)
+	name := "guest_" + db.exec("SELECT current_database()")
+	db.exec("CREATE ROLE " + name + " LOGIN")
+	db.exec("CREATE TABLE out (key text, seq bigint, v text)")
+	guest := &database{t, strings.Replace(db.url, "sluice@", name+"@", 1)}
+	mustFail(t, guest.open().Open(ctx, batch.ID{}, false), fault.PostgresPermission, "_sluice_batches", "42501")
+	if err := db.open().Open(ctx, batch.ID{}, false); err != nil { // makes the table of identities
+		t.Fatal(err)
+	}
+	db.exec("GRANT SELECT, INSERT, UPDATE, DELETE ON _sluice_batches TO " + name)
+	mustFail(t, guest.open().Write(ctx, id(1, 0, 0), rowsOf("a 1 x")), fault.PostgresPermission, "out")
+	db.exec("GRANT INSERT ON out TO " + name)
+	write(t, guest.open(), id(1, 0, 0), "a 1 x")
+	db.holds("a 1 x")
+	db = newDatabase(t)
+	db.exec("CREATE VIEW out AS SELECT 'a' AS key, 1::bigint AS seq, 'x' AS v")
+	mustFail(t, db.open().Write(ctx, id(1, 0, 0), rowsOf("a 1 x")), fault.PostgresError, "view")
 }
 
 func TestOptionProblems(t *testing.T) {

@@ -1,0 +1,67 @@
+package kafka
+
+import (
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+
+	"sluice/batch"
+	"sluice/fault"
+	"sluice/internal/broker"
+	"sluice/internal/testenv"
+)
+
+// A user that may look at a topic and not read it.
+func TestNotAuthorized(t *testing.T) {
+	b := testenv.Broker(t, broker.Options{User: "admin", Password: "admin-secret", Topics: map[string]int32{"t": 1, "secret": 1}, Cluster: []kfake.Opt{
+		kfake.EnableACLs(), kfake.User("PLAIN", "guest", "guest-secret",
+			kfake.ACL{Resource: kmsg.ACLResourceTypeTopic, Name: "t", Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: kmsg.ACLOperationDescribe, Allow: true}),
+	}})
+	k := &cluster{t: t, brokers: b.Brokers()}
+	k.client = k.newClient(kgo.SASL(plain.Auth{User: "admin", Pass: "admin-secret"}.AsMechanism()))
+	k.admin = kadm.NewClient(k.client)
+	k.produce("t", 0, "a")
+	login := []string{"kafka.security.protocol", "SASL_PLAINTEXT", "kafka.sasl.mechanism", "PLAIN", "kafka.sasl.username", "guest", "kafka.sasl.password", "guest-secret"}
+	s := k.source("t", login...)
+	_, _, _, err := s.Read(within(t, time.Minute), start(t, s), batch.Limit{})
+	mustFail(t, err, fault.KafkaAuthorization, "t/0")
+	if fault.From(err).Code.Retry == fault.Backoff {
+		t.Error("it does not pass by itself")
+	}
+	mustFail(t, k.source("secret", login...).Check(within(t, time.Minute)), fault.KafkaAuthorization, "secret")
+}
+
+// A batch that was damaged on the broker's disk: what lies before it is read, then the flow stops there.
+func TestDamagedBatch(t *testing.T) {
+	b := testenv.Broker(t, broker.Options{})
+	k := newCluster(t, b.Brokers())
+	topic := k.topic(1)
+	k.produce(topic, 0, "a", "b")
+	good := kmsg.Record{Value: []byte("a")}
+	damaged := encodeBatch(1, 0, -1, kmsg.Record{Value: []byte("b")})
+	damaged[len(damaged)-2] ^= 0x20
+	b.Cluster().ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		b.Cluster().KeepControl()
+		asked := req.(*kmsg.FetchRequest)
+		resp := req.ResponseKind().(*kmsg.FetchResponse)
+		at := kmsg.NewFetchResponseTopic()
+		at.Topic, at.TopicID = asked.Topics[0].Topic, asked.Topics[0].TopicID
+		at.Partitions = append(at.Partitions, *answer(2, 2, encodeBatch(0, 0, -1, good), damaged))
+		resp.Topics = append(resp.Topics, at)
+		return resp, nil, true
+	})
+	s := k.source(topic)
+	pos := start(t, s)
+	got, r := next(t, s, pos, batch.Limit{})
+	equal(t, got, "0@0=a")
+	_, _, _, err := s.Read(within(t, time.Minute), pos.With(r), batch.Limit{})
+	mustFail(t, err, fault.CorruptBatch, topic+"/0", "offset 1", "checksum")
+	if fault.From(err).Code.Retry != fault.Never {
+		t.Error(err)
+	}
+}
