@@ -15,32 +15,12 @@ import (
 func (p *planner) compile(f *flow) {
 	decl := f.decl
 	out := &Flow{
-		Name: decl.Name, Comment: decl.Comment, Once: decl.Body.Once, Text: p.spec.Excerpt(decl.Body.Query.Pos, decl.Body.Query.End), Fingerprint: flowFingerprint(decl),
+		Name: decl.Name, Comment: decl.Comment, Once: decl.Body.Once,
+		Text: p.spec.Excerpt(decl.Body.Query.Pos, decl.Body.Query.End), Fingerprint: flowFingerprint(decl),
 		DependsOn: flowNames(decl.DependsOn), Upstream: flowNames(decl.Upstream()),
 	}
-	projection := dialect.Projection{Row: true}
-	before := len(p.problems)
-	switch {
-	case decl.Table != nil:
-		t := p.tables[decl.Table]
-		if len(t.Fields) == 0 {
-			return
-		}
-		out.Table = t.Table
-		projection.Columns = p.intoTable(decl, f.analysis.Output, t)
-		out.Checks, projection.Checks = checks(decl.Table)
-		p.keys(f, t, projection.Columns)
-	case decl.Sink != nil:
-		out.Sink = p.sinks[decl.Sink]
-		projection.Columns = intoSink(f.analysis.Output)
-		p.sinkColumns(decl, f.analysis.Output)
-	default:
-		return
-	}
-	if decl.Body.Kind == syntax.ReplaceUsing {
-		projection.Sequence = decl.Body.Sequence[0]
-	}
-	if len(p.problems) > before {
+	projection, ok := p.project(f, out)
+	if !ok {
 		return
 	}
 	query, problems := f.analysis.Compile(projection)
@@ -59,6 +39,30 @@ func (p *planner) compile(f *flow) {
 		p.sequence(decl, p.tables[decl.Table], query.Sequence)
 	}
 	p.Flows = append(p.Flows, out)
+}
+
+// project decides what the flow writes of its query, and checks that its target takes it.
+func (p *planner) project(f *flow, out *Flow) (dialect.Projection, bool) {
+	decl, before := f.decl, len(p.problems)
+	projection := dialect.Projection{Row: true}
+	switch {
+	case decl.Sink != nil:
+		out.Sink = p.sinks[decl.Sink]
+		projection.Columns = intoSink(f.analysis.Output)
+		p.sinkColumns(decl, f.analysis.Output)
+	case decl.Table != nil && len(p.tables[decl.Table].Fields) > 0:
+		t := p.tables[decl.Table]
+		out.Table = t.Table
+		projection.Columns = p.intoTable(decl, f.analysis.Output, t)
+		out.Checks, projection.Checks = checks(decl.Table)
+		if decl.Body.Kind == syntax.ReplaceUsing {
+			p.keys(f, t, projection.Columns)
+			projection.Sequence = decl.Body.Sequence[0]
+		}
+	default:
+		return projection, false // the target is not known; that has been reported
+	}
+	return projection, len(p.problems) == before
 }
 
 func flowNames(flows []*catalog.Flow) []string {
@@ -82,9 +86,6 @@ func checks(t *catalog.Table) (out []Check, conditions []syntax.Expr) {
 // keys finds the key columns of a REPLACE USING flow in its table (RU-12, RU-O4).
 func (p *planner) keys(flow *flow, t *table, targets []dialect.Target) {
 	f := flow.decl
-	if f.Body.Kind != syntax.ReplaceUsing {
-		return
-	}
 	idents := slices.Clone(f.Body.Keys)
 	slices.SortStableFunc(idents, func(a, b syntax.Ident) int { return strings.Compare(fold(a.Text), fold(b.Text)) })
 	t.Keys = t.Keys[:0]
