@@ -1,106 +1,284 @@
 package state
 
 import (
-	"context"
+	"maps"
+	"sort"
+	"sync"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"sluice/batch"
+	"sluice/fault"
 )
 
-// Flow is the durable state of one flow. It is used by one goroutine; Info may be called by any.
-type Flow struct{}
+// Flow is the durable state of one flow. It is used by one goroutine, but what only reads may be called by any.
+type Flow struct {
+	store *Store
+	name  string
+
+	mu       sync.Mutex
+	record   flowRecord
+	progress progress
+	position batch.Position
+	start    *boundRecord
+	end      *boundRecord
+	counters map[string]int64
+	planned  bool
+
+	splits map[batch.Mark]int32 // numbers of recent splits, by Split and ID
+}
 
 // FlowInfo shows a flow to status pages.
 type FlowInfo struct {
 	Name        string
 	Generation  uint64
 	NextBatch   uint64
-	LastTime    time.Time // time of the last batch; zero before the first
-	Position    batch.Position
-	Start       batch.Position
-	End         batch.Position
-	OnceTime    time.Time
-	Completed   time.Time // zero until the flow finished (DO-18)
-	Planned     bool
+	LastTime    time.Time      // time of the last batch; zero before the first
+	Position    batch.Position // committed
+	Start       batch.Position // nil until it is fixed
+	End         batch.Position // nil until it is fixed
+	OnceTime    time.Time      // batch time of a once flow's drain
+	Completed   time.Time      // zero until the flow finished (DO-18)
+	Planned     bool           // a planned batch waits for its sink
 	Fingerprint string
 	Counters    map[string]int64
 }
 
 // Flow returns the state of a flow, making it at its first mention.
-func (s *Store) Flow(name string) (*Flow, error) { panic("") }
+func (s *Store) Flow(name string) (*Flow, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.flows[name]; f != nil {
+		return f, nil
+	}
+	f := &Flow{store: s, name: name}
+	ok, err := readJSON(s, s.db, nameKey(kindFlow, name), &f.record)
+	if err == nil && !ok {
+		err = f.create()
+	}
+	if err == nil {
+		err = f.load()
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.flows[name] = f
+	return f, nil
+}
+
+// Flows describes every flow the store has, those no longer declared included (D-62), sorted by name.
+func (s *Store) Flows() ([]FlowInfo, error) {
+	names, err := s.names(kindFlow)
+	if err != nil {
+		return nil, err
+	}
+	var out []FlowInfo
+	for _, name := range names {
+		f, err := s.Flow(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f.Info())
+	}
+	return out, nil
+}
+
+func (f *Flow) create() error {
+	return f.store.allocate(func(b *pebble.Batch) error {
+		id, err := f.store.nextID(b, "flow")
+		f.record = flowRecord{ID: id}
+		must(b.Set(nameKey(kindFlow, f.name), mustJSON(f.record), nil))
+		return err
+	})
+}
+
+// load reads what the record does not hold.
+func (f *Flow) load() error {
+	s, id := f.store, f.record.ID
+	v, err := s.get(s.db, idKey(kindProgress, id))
+	if err != nil {
+		return err
+	}
+	f.progress = progress{}
+	if v != nil {
+		if f.progress, err = decodeProgress(v); err != nil {
+			return s.readFailed(err)
+		}
+	}
+	if f.start, err = f.loadBound('s'); err != nil {
+		return err
+	}
+	if f.end, err = f.loadBound('e'); err != nil {
+		return err
+	}
+	if v, err = s.get(s.db, planKey(id, 0)); err != nil {
+		return err
+	}
+	f.planned = v != nil
+	f.position, f.counters, f.splits = nil, map[string]int64{}, map[batch.Mark]int32{}
+	if err := s.eachOf(s.db, idKey(kindPosition, id), func(split, v []byte) error {
+		mark, next, err := decodeMark(v)
+		f.position = append(f.position, batch.Mark{Split: string(split), ID: mark, Next: next})
+		return err
+	}); err != nil {
+		return err
+	}
+	return s.eachOf(s.db, idKey(kindCounter, id), func(name, v []byte) error {
+		n, err := decodeNumber(v)
+		f.counters[string(name)] = n
+		return err
+	})
+}
+
+func (f *Flow) loadBound(which byte) (*boundRecord, error) {
+	var r boundRecord
+	ok, err := readJSON(f.store, f.store.db, boundKey(f.record.ID, which), &r)
+	if !ok {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// Name is the flow's name.
+func (f *Flow) Name() string { return f.name }
 
 // Info shows the flow as of its last commit.
-func (f *Flow) Info() FlowInfo { panic("") }
+func (f *Flow) Info() FlowInfo {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := FlowInfo{Name: f.name, Generation: f.record.Generation, NextBatch: f.progress.next, LastTime: fromMicros(f.progress.time),
+		Position: append(batch.Position(nil), f.position...), Completed: fromMicros(f.progress.completed), Planned: f.planned,
+		Fingerprint: f.record.Fingerprint, Counters: maps.Clone(f.counters)}
+	if f.start != nil {
+		i.Start = f.start.position()
+	}
+	if f.end != nil {
+		i.End, i.OnceTime = f.end.position(), fromMicros(f.end.Time)
+	}
+	return i
+}
 
 // Generation is the number of times the flow has been reset (FR-08).
-func (f *Flow) Generation() uint64 { panic("") }
+func (f *Flow) Generation() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.record.Generation
+}
 
 // NextBatch is the number of the next batch; 0 is the first of a generation (FB-04).
-func (f *Flow) NextBatch() uint64 { panic("") }
+func (f *Flow) NextBatch() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.progress.next
+}
 
-// LastTime is the time of the last batch, zero before the first.
-func (f *Flow) LastTime() time.Time { panic("") }
+// LastTime is the time of the last batch to the microsecond, zero before the first.
+func (f *Flow) LastTime() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return fromMicros(f.progress.time)
+}
 
 // Position is how far the flow has read, as committed; at first its start. The caller owns it.
-func (f *Flow) Position() batch.Position { panic("") }
+func (f *Flow) Position() batch.Position {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append(batch.Position(nil), f.position...)
+}
 
 // Start is where the flow began to read in this generation; ok is false until SetStart (D-40).
-func (f *Flow) Start() (start batch.Position, ok bool) { panic("") }
+func (f *Flow) Start() (start batch.Position, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.start == nil {
+		return nil, false
+	}
+	return f.start.position(), true
+}
 
 // SetStart fixes where the flow begins to read. It is called once per generation, before the first read, and fails when a
-// start is there already.
-func (f *Flow) SetStart(start batch.Position) error { panic("") }
+// start is there already. The splits of the start get their numbers now, in the order of their names, so that the order
+// of a tie group does not hang on which partition answered first (D-1, A-07).
+func (f *Flow) SetStart(start batch.Position) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.start != nil {
+		return fault.New(fault.InternalError, "flow %s has a start already", f.name)
+	}
+	start = append(batch.Position(nil), start...)
+	sort.Slice(start, func(i, j int) bool { return start[i].Split < start[j].Split })
+	if err := f.numberSplits(start, func(batch.Mark, int32) {}); err != nil {
+		return err
+	}
+	r := boundRecord{Position: recordPosition(start)}
+	err := f.store.update(func(b *pebble.Batch) {
+		must(b.Set(boundKey(f.record.ID, 's'), mustJSON(r), nil))
+		for _, m := range start {
+			must(b.Set(positionKey(f.record.ID, m.Split), encodeMark(m.ID, m.Next), nil))
+		}
+	})
+	if err == nil {
+		f.start, f.position = &r, start
+	}
+	return err
+}
 
 // End is where a once flow ends and the batch time of its whole drain (ON-O1, D-48); ok is false until SetEnd.
-func (f *Flow) End() (end batch.Position, once time.Time, ok bool) { panic("") }
+func (f *Flow) End() (end batch.Position, once time.Time, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.end == nil {
+		return nil, time.Time{}, false
+	}
+	return f.end.position(), fromMicros(f.end.Time), true
+}
 
 // SetEnd fixes the end of a once flow. It is called once per generation.
-func (f *Flow) SetEnd(end batch.Position, once time.Time) error { panic("") }
+func (f *Flow) SetEnd(end batch.Position, once time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.end != nil {
+		return fault.New(fault.InternalError, "flow %s has an end already", f.name)
+	}
+	r := boundRecord{Position: recordPosition(end), Time: micros(once)}
+	if err := f.store.update(func(b *pebble.Batch) { must(b.Set(boundKey(f.record.ID, 'e'), mustJSON(r), nil)) }); err != nil {
+		return err
+	}
+	f.end = &r
+	return nil
+}
 
 // Completed is when the flow finished; ok is false while it has not (DO-18).
-func (f *Flow) Completed() (at time.Time, ok bool) { panic("") }
+func (f *Flow) Completed() (at time.Time, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return fromMicros(f.progress.completed), f.progress.completed != 0
+}
 
 // Fingerprint is what SetFingerprint stored last: the query as it was planned (D-62). It survives resets.
-func (f *Flow) Fingerprint() string { panic("") }
+func (f *Flow) Fingerprint() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.record.Fingerprint
+}
 
 // SetFingerprint stores the fingerprint of the flow's query.
-func (f *Flow) SetFingerprint(fingerprint string) error { panic("") }
+func (f *Flow) SetFingerprint(fingerprint string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.record
+	r.Fingerprint = fingerprint
+	if err := f.store.update(func(b *pebble.Batch) { must(b.Set(nameKey(kindFlow, f.name), mustJSON(r), nil)) }); err != nil {
+		return err
+	}
+	f.record = r
+	return nil
+}
 
 // Counters are the sums of every batch's counters in this generation. The caller owns the map.
-func (f *Flow) Counters() map[string]int64 { panic("") }
-
-// Advance is what a batch does to its flow. It is committed together with the batch's rows.
-type Advance struct {
-	Range    batch.Range      // what was read; must begin where the flow stands
-	Time     time.Time        // the batch's time (D-48)
-	Counters map[string]int64 // added to the flow's
-	Events   []Event          // added to the log
-	Complete bool             // the once flow is finished with this (DO-18)
-}
-
-// Skip commits a batch without rows and without a number: only the positions move, or the flow completes (ON-O3). Table
-// flows may use it for a batch in which no row was left, sink flows for one that is not delivered.
-func (f *Flow) Skip(a Advance) error { panic("") }
-
-// PlannedBatch is a batch of a sink flow that has a number: the evaluated rows and what comes with them (D-42).
-type PlannedBatch struct {
-	Number uint64
-	Advance
-	Rows     batch.Columns
-	Change   []batch.Change // one per row, or nil: every row is an insert
-	Keys     batch.Keys     // one per row, or empty (D-43)
-	Sequence batch.Keys     // one per row, or empty
-}
-
-// Plan stores the next batch of a sink flow under the next number and returns when it is durable; only then may the sink
-// see it. b.Number is set. A flow has one planned batch at a time.
-func (f *Flow) Plan(ctx context.Context, b *PlannedBatch) error { panic("") }
-
-// Planned returns the batch that was planned and not committed, with the same rows, or nil. Advance.Events is empty.
-func (f *Flow) Planned() (*PlannedBatch, error) { panic("") }
-
-// CommitPlanned records that the sink accepted the planned batch: positions, number, time and counters move as its
-// Advance says, counters and events of the delivery are added, the plan is dropped. It returns when that is durable.
-func (f *Flow) CommitPlanned(ctx context.Context, counters map[string]int64, events ...Event) error {
-	panic("")
+func (f *Flow) Counters() map[string]int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.counters)
 }

@@ -3,27 +3,61 @@ package state
 import (
 	"context"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"sluice/fault"
 )
 
 // Options say where a store is and what it may use.
 type Options struct {
-	Dir          string        // folder of the store; made if missing
-	FS           vfs.FS        // nil is the disk
-	Pipeline     string        // the pipeline the store belongs to; another one's store is refused
-	ReadOnly     bool          // for status and query beside a stopped daemon: takes the lock, writes nothing
-	SyncInterval time.Duration // longest time between a commit and its fsync; 0 is 100 ms
-	CacheSize    int64         // bytes of block cache; 0 is 64 MiB
-	MemTableSize int64         // bytes of one memtable; 0 is 64 MiB
-	FloorBudget  int64         // bytes of memory for the floors of all keyed tables; 0 is 256 MiB
-	KeptEvents   int           // events kept in the log; 0 is 100 000
-	Logger       *slog.Logger  // nil discards
-	OnFault      func(error)   // called once when the store cannot go on; it should end the process
-	OnCommit     func(time.Duration)
-	OnSync       func(time.Duration)
+	Dir          string              // folder of the store; made if missing
+	FS           vfs.FS              // nil is the disk
+	Pipeline     string              // the pipeline the store belongs to; another one's store is refused
+	ReadOnly     bool                // for status and query beside a stopped daemon: takes the lock, writes nothing
+	SyncInterval time.Duration       // longest time between a commit and its fsync; 0 is 100 ms
+	CacheSize    int64               // bytes of block cache; 0 is 64 MiB
+	MemTableSize int64               // bytes of one memtable, of which there are two; 0 is 64 MiB
+	FloorBudget  int64               // bytes of memory for the floors of all keyed tables; 0 is 256 MiB
+	KeptEvents   int                 // events kept in the log; 0 is 100 000
+	Logger       *slog.Logger        // nil discards
+	OnFault      func(error)         // called once when the store cannot go on; it should end the process
+	OnCommit     func(time.Duration) // observes every commit
+	OnSync       func(time.Duration) // observes every fsync of the log
+}
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.SyncInterval, 100*time.Millisecond)
+	setDefault(&o.CacheSize, 64<<20)
+	setDefault(&o.MemTableSize, 64<<20)
+	setDefault(&o.FloorBudget, 256<<20)
+	setDefault(&o.KeptEvents, 100_000)
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.OnFault == nil {
+		o.OnFault = func(error) {}
+	}
+	if o.OnCommit == nil {
+		o.OnCommit = func(time.Duration) {}
+	}
+	if o.OnSync == nil {
+		o.OnSync = func(time.Duration) {}
+	}
+	return o
+}
+
+func setDefault[T int | int64 | time.Duration](to *T, v T) {
+	if *to == 0 {
+		*to = v
+	}
 }
 
 // Identity names a store for ever (D-18).
@@ -33,64 +67,168 @@ type Identity struct {
 	Pipeline string
 }
 
-// Store is an open store.
-type Store struct{ db *pebble.DB }
+// Store is an open store. Its methods may be called by any goroutine.
+type Store struct {
+	o        Options
+	db       *pebble.DB
+	lock     *lock
+	identity Identity
+	syncer   syncer
+	failure  atomic.Pointer[fault.Error]
+	floors   atomic.Int64 // bytes of memory the floors of all tables take
+	events   eventLog
 
-// Open opens the store in o.Dir, or makes it. It fails with STORE_LOCKED, naming the process that holds it (D-57),
-// STORE_OF_ANOTHER_PIPELINE, STORE_FORMAT_NEWER, STORE_NOT_FOUND (ReadOnly), or STORE_FAILED.
-func Open(o Options) (*Store, error) { panic("") }
+	ids sync.Mutex // held while numbers are taken (allocate)
 
-// Close makes everything durable, stops the store's goroutines and releases the lock. Flows, writers, snapshots and scans
-// must be finished.
-func (s *Store) Close() error { panic("") }
-
-// Identity returns who the store is.
-func (s *Store) Identity() Identity { panic("") }
-
-// Sync returns when every commit made before it is durable. It is the barrier before anything is shown outside.
-func (s *Store) Sync(ctx context.Context) error { panic("") }
-
-// Check reads the whole store and returns the first contradiction it finds: row, key and byte counts against what is
-// stored, floors against rows, positions against starts, chunks of append tables and feeds without gaps. Tests run it
-// before every Close.
-func (s *Store) Check() error { panic("") }
-
-// Reset gives each of the tables a new, empty generation and each of the flows a new generation without position, start,
-// end, completion, plan and counters, in one durable commit (FR-01, FR-08, FR-11, FR-O2). With flows alone it is a
-// checkpoint reset (FR-13): the tables keep their rows. Names the store does not know are passed over. Tables and flows
-// must not be in use; a Table opened before the reset must be opened again. Readers of a table that is reset find
-// SOURCE_RESET unless they are reset with it (D-28).
-func (s *Store) Reset(tables, flows []string) error { panic("") }
-
-// Definition returns what was stored under a name, such as the fingerprint of a flow (D-62), or nil.
-func (s *Store) Definition(name string) ([]byte, error) { panic("") }
-
-// PutDefinition stores a value under a name.
-func (s *Store) PutDefinition(name string, value []byte) error { panic("") }
-
-// Event makes the bytes of an event from its sequence number.
-type Event func(sequence uint64) []byte
-
-// AppendEvent adds an event to the log. The log keeps the last Options.KeptEvents.
-func (s *Store) AppendEvent(e Event) error { panic("") }
-
-// StoredEvent is an event of the log.
-type StoredEvent struct {
-	Sequence uint64
-	Bytes    []byte
+	mu     sync.Mutex        // taken last: after a flow's, which is before a table's
+	tables map[string]*Table // open ones
+	flows  map[string]*Flow
 }
 
-// Events returns at most limit events from a sequence number on, in order; with from 0 the oldest kept come first.
-func (s *Store) Events(from uint64, limit int) ([]StoredEvent, error) { panic("") }
-
-// LastEvent is the sequence number of the newest event, 0 when there is none. Sequences start at 1.
-func (s *Store) LastEvent() uint64 { panic("") }
-
-// Tables describes every table the store has, those no longer declared included (D-62), sorted by name.
-func (s *Store) Tables() ([]TableInfo, error) { panic("") }
-
-// Flows describes every flow the store has, those no longer declared included, sorted by name.
-func (s *Store) Flows() ([]FlowInfo, error) { panic("") }
+// Identity returns who the store is.
+func (s *Store) Identity() Identity { return s.identity }
 
 // Metrics returns Pebble's own figures.
-func (s *Store) Metrics() *pebble.Metrics { panic("") }
+func (s *Store) Metrics() *pebble.Metrics { return s.db.Metrics() }
+
+// Sync returns when every commit made before it is durable. It is the barrier before anything is shown outside.
+func (s *Store) Sync(ctx context.Context) error {
+	if s.o.ReadOnly {
+		return nil
+	}
+	return s.syncer.wait(ctx)
+}
+
+// Close makes everything durable, stops the store's goroutines and releases the lock. Flows, writers, snapshots and scans
+// must be finished; who waits for a table gets STORE_CLOSED.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	tables := s.tables
+	s.tables = map[string]*Table{}
+	s.mu.Unlock()
+	for _, t := range tables {
+		t.retire(fault.New(fault.StoreClosed, "the store was closed"))
+	}
+	err := s.syncer.stop()
+	if e := s.db.Close(); e != nil && err == nil {
+		err = s.failed(e)
+	}
+	s.lock.release()
+	return err
+}
+
+// fail records why the store cannot go on. The first reason is reported and stays.
+func (s *Store) fail(err error) error {
+	f := s.failed(err)
+	if s.failure.CompareAndSwap(nil, f) {
+		s.o.Logger.Error("the store failed", "error", f)
+		s.o.OnFault(f)
+		return f
+	}
+	return s.failure.Load()
+}
+
+// failed codes an error of Pebble or of the disk.
+func (s *Store) failed(err error) *fault.Error {
+	switch {
+	case fault.Of(err, fault.StoreFailed), fault.Of(err, fault.StoreCorrupt):
+		return fault.From(err)
+	case pebble.IsCorruptionError(err), err == errShort:
+		return s.corrupt("%v", err)
+	case vfs.IsNoSpaceError(err):
+		return fault.New(fault.StoreFailed, "the disk under %s is full", s.o.Dir).Because(err).
+			WithHint("free space and start again; everything that was acknowledged is still there")
+	}
+	return fault.New(fault.StoreFailed, "the store in %s cannot go on", s.o.Dir).Because(err).
+		WithHint("look at the disk, then start again; everything that was acknowledged is still there")
+}
+
+func (s *Store) corrupt(format string, args ...any) *fault.Error {
+	return fault.New(fault.StoreCorrupt, "the store in %s is damaged", s.o.Dir).WithDetail(format, args...).
+		WithHint("restore a copy of the folder, or move it away and run again from the sources")
+}
+
+// readFailed is what a failed read means: damage ends the store's work, and so does a disk that cannot read.
+func (s *Store) readFailed(err error) error { return s.fail(err) }
+
+// commit applies a batch atomically. It is durable after the next sync, or on return with sync.
+func (s *Store) commit(b *pebble.Batch, sync bool) (err error) {
+	if f := s.failure.Load(); f != nil {
+		return f
+	}
+	if s.o.ReadOnly {
+		return fault.New(fault.StoreReadOnly, "the store in %s is open for reading only", s.o.Dir)
+	}
+	defer s.recoverFatal(&err)
+	start := time.Now()
+	o := pebble.NoSync
+	if sync {
+		o = pebble.Sync
+	}
+	if err := b.Commit(o); err != nil {
+		return s.fail(err)
+	}
+	s.o.OnCommit(time.Since(start))
+	if !sync {
+		s.syncer.dirty()
+	}
+	return nil
+}
+
+// update commits a few puts at once, without waiting for the disk.
+func (s *Store) update(fill func(b *pebble.Batch)) error {
+	b := s.db.NewBatch()
+	defer b.Close()
+	fill(b)
+	return s.commit(b, false)
+}
+
+// get returns a copy of the value of a key, nil when there is none.
+func (s *Store) get(r pebble.Reader, k []byte) ([]byte, error) {
+	v, closer, err := r.Get(k)
+	if err == pebble.ErrNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.readFailed(err)
+	}
+	defer closer.Close()
+	return append(make([]byte, 0, len(v)), v...), nil
+}
+
+// each calls f with every key and value in [from, to), in order, until it returns an error.
+func (s *Store) each(r pebble.Reader, from, to []byte, f func(k, v []byte) error) error {
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return s.readFailed(err)
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return s.readFailed(err)
+		}
+		if err := f(it.Key(), v); err != nil {
+			if err == errShort {
+				return s.readFailed(err)
+			}
+			return err
+		}
+	}
+	if err := it.Error(); err != nil {
+		return s.readFailed(err)
+	}
+	return nil
+}
+
+// eachOf is each over the keys that begin with prefix; f gets what follows it.
+func (s *Store) eachOf(r pebble.Reader, prefix []byte, f func(rest, v []byte) error) error {
+	return s.each(r, prefix, prefixEnd(prefix), func(k, v []byte) error { return f(k[len(prefix):], v) })
+}
+
+// must is for the operations on batches in memory: they only fail when the batch is misused.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -2,9 +2,16 @@ package state
 
 import (
 	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"sluice/batch"
+	"sluice/fault"
 )
 
 // TableSpec declares a table.
@@ -28,8 +35,36 @@ const (
 	RetainFor                // MaxAge after their commit
 )
 
-// Table is an open table.
-type Table struct{}
+// Table is an open table. Its methods may be called by any goroutine.
+type Table struct {
+	store     *Store
+	name      string
+	turn      chan struct{} // holds one token: whose turn it is to write takes it
+	scratch   scratch       // of the writer whose turn it is
+	floors    floors        // likewise
+	retention Retention
+	maxAge    time.Duration
+	wantsFeed bool // the definition asks for the change feed
+
+	floorBytes atomic.Int64 // of memory
+
+	mu        sync.Mutex
+	record    tableRecord
+	version   tableVersion
+	trimmed   trimRecord
+	feedFirst int64 // first commit the change feed still has
+	trimmedAt int64 // rows written in all when something was trimmed last
+	readers   map[uint32]*tableReader
+	changed   chan struct{} // closed and replaced at every commit somebody waits for
+	waiting   bool
+	gone      error // the table was reset, or the store closed
+}
+
+// tableReader is a subscribed flow.
+type tableReader struct {
+	readerRecord
+	at batch.Offset // committed
+}
 
 // TableInfo shows a table to status pages.
 type TableInfo struct {
@@ -43,70 +78,352 @@ type TableInfo struct {
 	Rows        int64
 	KeyCount    int64 // keyed tables
 	Bytes       int64 // of rows and keys, before compression
+	FeedRows    int64 // rows ever added to the change feed
 	Feed        bool
-	Readers     []string // subscribed flows
+	Readers     []string // subscribed flows, sorted
 	Fingerprint string
 }
 
 // Table opens a table, making it at its first mention and after a reset. The stored columns are merged with the declared
 // ones (FR-17, D-35): a new column is NULL in old rows, one that left stays and is NULL in new rows, one that returns is a
-// new column, a type may widen. Changed keys, key types, sequence type, or the step from keyed to append are refused with
-// the remedy (D-62, RU-O7, A-106); all problems come in one fault.List.
-func (s *Store) Table(spec TableSpec) (*Table, error) { panic("") }
+// new column, a type may widen. Changed keys, key types, sequence type, or the step between keyed and append are refused
+// with the remedy (D-62, RU-O7, A-106); all problems come in one fault.List.
+func (s *Store) Table(spec TableSpec) (*Table, error) {
+	t, err := s.table(spec.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.takeTurn(context.Background()); err != nil {
+		return nil, err
+	}
+	defer t.giveTurn()
+	if err := t.declare(spec); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
 
 // OpenTable opens a table that exists as it is, for reading; nil when there is none.
-func (s *Store) OpenTable(name string) (*Table, error) { panic("") }
+func (s *Store) OpenTable(name string) (*Table, error) {
+	t, err := s.table(name)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.record.Declared {
+		return nil, nil
+	}
+	return t, nil
+}
+
+// table returns the open table of a name, opening it if need be. A table that does not exist is not declared.
+func (s *Store) table(name string) (*Table, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.tables[name]; t != nil {
+		return t, nil
+	}
+	t := &Table{store: s, name: name, turn: make(chan struct{}, 1), changed: make(chan struct{}), readers: map[uint32]*tableReader{}}
+	t.turn <- struct{}{}
+	t.floors.table = t
+	if _, err := readJSON(s, s.db, nameKey(kindTable, name), &t.record); err != nil {
+		return nil, err
+	}
+	if err := t.load(); err != nil {
+		return nil, err
+	}
+	s.tables[name] = t
+	return t, nil
+}
+
+// load reads what the record does not hold.
+func (t *Table) load() (err error) {
+	s := t.store
+	if t.version, err = s.tableVersion(s.db, t.record.Instance); err != nil {
+		return err
+	}
+	if t.trimmed, err = s.trimOf(s.db, t.record.Instance); err != nil {
+		return err
+	}
+	return t.loadReaders()
+}
+
+// tableVersion reads what the commits of a table left.
+func (s *Store) tableVersion(r pebble.Reader, instance uint32) (tableVersion, error) {
+	v, err := s.get(r, idKey(kindVersion, instance))
+	if err != nil || v == nil {
+		return tableVersion{}, err
+	}
+	out, err := decodeTableVersion(v)
+	if err != nil {
+		return out, s.readFailed(err)
+	}
+	return out, nil
+}
+
+// declare fits the table to a definition, or the definition to the table.
+func (t *Table) declare(spec TableSpec) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r, fresh, err := t.declared(spec)
+	if err != nil {
+		return err
+	}
+	t.retention, t.maxAge, t.wantsFeed = spec.Retention, spec.MaxAge, spec.Feed
+	if !fresh && sameJSON(r, t.record) {
+		return nil
+	}
+	if r.Instance == 0 {
+		if r.Instance, err = t.store.newInstance(); err != nil {
+			return err
+		}
+	}
+	return t.save(r)
+}
+
+// declared is the record after a definition, and whether the table takes it as it is.
+func (t *Table) declared(spec TableSpec) (r tableRecord, fresh bool, err error) {
+	r, fresh = t.record, !t.record.Declared
+	if fresh {
+		r = tableRecord{Generation: r.Generation, Instance: r.Instance, Declared: true}
+		r.Keyed, r.Keys = spec.Keys != nil, spec.keyNames()
+		if r.Keyed {
+			sequence := recordType(spec.Sequence)
+			r.Sequence = &sequence
+		}
+	}
+	problems := t.drift(r, spec)
+	merged, more := r.Schema.merge(t.name, spec.Fields, spec.keyNames())
+	if problems = append(problems, more...); len(problems) > 0 {
+		return r, fresh, problems.Err()
+	}
+	r.Schema, r.Feed, r.Fingerprint = *merged, r.Keyed && (spec.Feed || t.hasFeedReader()), spec.Fingerprint
+	return r, fresh, nil
+}
+
+// drift lists what the rows already stored forbid to change.
+func (t *Table) drift(r tableRecord, spec TableSpec) (problems fault.List) {
+	if keyed := spec.Keys != nil; keyed != r.Keyed {
+		words := map[bool]string{true: "a REPLACE USING table", false: "an append table"}
+		return fault.List{driftOf(fault.TableKindDrift, t.name, "was %s and is %s now", words[r.Keyed], words[keyed])}
+	}
+	if names := spec.keyNames(); !slices.Equal(names, r.Keys) {
+		problems = append(problems, driftOf(fault.KeySchemaDrift, t.name, "the key was %v and is %v now", r.Keys, names))
+	}
+	if r.Keyed && !r.Sequence.typ().Equal(spec.Sequence) {
+		problems = append(problems, driftOf(fault.SequencingTypeDrift, t.name, "the sequence was %v and is %v now", r.Sequence.typ(), spec.Sequence))
+	}
+	return problems
+}
+
+func (spec TableSpec) keyNames() []string {
+	var names []string
+	for _, k := range spec.Keys {
+		names = append(names, spec.Fields[k].Name)
+	}
+	return names
+}
+
+// save stores a record and takes it over. The table is locked.
+func (t *Table) save(r tableRecord) error {
+	err := t.store.update(func(b *pebble.Batch) { must(b.Set(nameKey(kindTable, t.name), mustJSON(r), nil)) })
+	if err == nil {
+		t.record = r
+	}
+	return err
+}
+
+// setFloors records whether floors are stored under their own prefix; those that are not any more are removed.
+func (t *Table) setFloors(stored bool) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.record
+	r.Floors = stored
+	if !stored {
+		prefix := idKey(kindFloors, r.Instance)
+		if err := t.store.update(func(b *pebble.Batch) { must(b.DeleteRange(prefix, prefixEnd(prefix), nil)) }); err != nil {
+			return err
+		}
+	}
+	return t.save(r)
+}
+
+// newInstance takes a number no table has had. 0 is never one.
+func (s *Store) newInstance() (instance uint32, err error) {
+	err = s.allocate(func(b *pebble.Batch) error {
+		n, err := s.nextID(b, "instance")
+		instance = n + 1
+		return err
+	})
+	return instance, err
+}
+
+// Tables describes every table the store has, those no longer declared included (D-62), sorted by name. A table that was
+// reset and not declared since is left out.
+func (s *Store) Tables() ([]TableInfo, error) {
+	names, err := s.names(kindTable)
+	if err != nil {
+		return nil, err
+	}
+	var out []TableInfo
+	for _, name := range names {
+		t, err := s.OpenTable(name)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil {
+			out = append(out, t.Info())
+		}
+	}
+	return out, nil
+}
+
+// Name is the table's name.
+func (t *Table) Name() string { return t.name }
 
 // Info shows the table as of its last commit.
-func (t *Table) Info() TableInfo { panic("") }
+func (t *Table) Info() TableInfo {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := t.record.info(t.name, t.version, t.trimmed)
+	for _, r := range t.readers {
+		i.Readers = append(i.Readers, r.Flow)
+	}
+	slices.Sort(i.Readers)
+	return i
+}
+
+func (r *tableRecord) info(name string, v tableVersion, trimmed trimRecord) TableInfo {
+	i := TableInfo{Name: name, Keyed: r.Keyed, Fields: r.Schema.fields(), Keys: r.Keys, Generation: r.Generation, Version: v.version,
+		Rows: v.rows - trimmed.rows, KeyCount: v.keys, Bytes: v.bytes - trimmed.bytes, FeedRows: v.feed, Feed: r.Feed, Fingerprint: r.Fingerprint}
+	if r.Sequence != nil {
+		i.Sequence = r.Sequence.typ()
+	}
+	return i
+}
 
 // Fields are the columns in declared order, then those that left the definition.
-func (t *Table) Fields() []batch.Field { panic("") }
+func (t *Table) Fields() []batch.Field {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.record.Schema.fields()
+}
 
 // Generation is the number of times the table has been reset.
-func (t *Table) Generation() uint64 { panic("") }
+func (t *Table) Generation() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.record.Generation
+}
 
 // Version is the number of the last commit that changed the table; 0 is the empty table.
-func (t *Table) Version() int64 { panic("") }
+func (t *Table) Version() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.version.version
+}
 
-// Subscribe makes a flow a reader of the table, so that what it has not committed is kept. With feed, a reader that is
-// new starts with the rows the table has now, as inserts at its present version, copied in chunks with durable progress
-// (D-41); no writer may be at work meanwhile. An append reader that is new is refused when rows were trimmed (D-16).
-// Subscribing again changes nothing.
-func (t *Table) Subscribe(ctx context.Context, f *Flow, feed bool) error { panic("") }
+// takeTurn waits until it is the caller's turn to write.
+func (t *Table) takeTurn(ctx context.Context) error {
+	select {
+	case <-t.turn:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.gone != nil {
+		t.giveTurn()
+		return t.gone
+	}
+	return nil
+}
 
-// Unsubscribe ends it: nothing is kept for the flow any more.
-func (t *Table) Unsubscribe(f *Flow) error { panic("") }
+func (t *Table) giveTurn() { t.turn <- struct{}{} }
 
-// Start is the position a reader begins at, feed or not: the version its copy stands at, or the first commit.
-func (t *Table) Start(f *Flow) (batch.Position, error) { panic("") }
+// committed takes over what a commit changed and wakes those who wait.
+func (t *Table) committed(v tableVersion) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.version = v
+	t.wake()
+}
+
+func (t *Table) wake() {
+	if t.waiting {
+		close(t.changed)
+		t.changed, t.waiting = make(chan struct{}), false
+	}
+}
+
+// retire ends the table's use: it was reset, or the store closes.
+func (t *Table) retire(why error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.gone = why
+	t.wake()
+}
 
 // End is the position after the last commit. Marks are (table name, generation, next commit and ordinal).
-func (t *Table) End() batch.Position { panic("") }
+func (t *Table) End() batch.Position {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return batch.Position{t.mark(batch.Offset{At: t.version.version + 1})}
+}
+
+// mark is a place in the table's present generation.
+func (t *Table) mark(next batch.Offset) batch.Mark {
+	m := t.markOf(t.record.Generation)
+	m.Next = next
+	return m
+}
+
+// markOf is the zero mark of a generation.
+func (t *Table) markOf(generation uint64) batch.Mark {
+	return batch.Mark{Split: t.name, ID: strconv.FormatUint(generation, 10)}
+}
 
 // Wait returns nil as soon as there is something to read after from, ctx's error when ctx ends before, SOURCE_RESET when
 // from belongs to another generation.
-func (t *Table) Wait(ctx context.Context, from batch.Position) error { panic("") }
-
-// ReadAppends returns rows of an append table after from, within limit, at least one if there is any, and the range they
-// cover. columns names the columns wanted, in the order they come back; nil means all. Rows have positions (commit,
-// ordinal). It does not wait.
-func (t *Table) ReadAppends(from batch.Position, limit batch.Limit, columns []string) (batch.Columns, batch.Range, error) {
-	panic("")
+func (t *Table) Wait(ctx context.Context, from batch.Position) error {
+	for {
+		changed, err := t.changedAfter(from)
+		if changed == nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
-// Changes are rows of a change feed (D-43). Rows.Pos has (commit, ordinal); the commit is the version.
-type Changes struct {
-	Rows     batch.Columns
-	Change   []batch.Change
-	Time     []int64    // of the commit, microseconds since the epoch
-	Keys     batch.Keys // encoded key tuple (batch.EncodeKeys)
-	Sequence batch.Keys // encoded sequence
+// changedAfter returns nil when there is something after from, else what will be closed when that may be so.
+func (t *Table) changedAfter(from batch.Position) (<-chan struct{}, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at, err := t.place(from)
+	if err != nil || at.At <= t.version.version {
+		return nil, err
+	}
+	t.waiting = true
+	return t.changed, nil
 }
 
-// ReadChanges returns changes after from, for a subscribed flow: of a keyed table first the copied rows, then the feed;
-// of an append table its rows as inserts, without keys. It cuts between keys where limit allows, so that a key's old rows
-// are not seen gone before its new ones are there. It does not wait.
-func (t *Table) ReadChanges(f *Flow, from batch.Position, limit batch.Limit, columns []string) (Changes, batch.Range, error) {
-	panic("")
+// place is where from stands in this table: its mark, or the first commit.
+func (t *Table) place(from batch.Position) (batch.Offset, error) {
+	if t.gone != nil {
+		return batch.Offset{}, t.gone
+	}
+	m, ok := from.Find(t.name)
+	if !ok {
+		return batch.Offset{At: 1}, nil
+	}
+	if now := t.mark(batch.Offset{}).ID; m.ID != now {
+		return batch.Offset{}, fault.New(fault.SourceReset, "table %s was fully refreshed (generation %s, the reader stands in %s)", t.name, now, m.ID).
+			WithHint("refresh the reading flow's target too, or reset the flow's checkpoint")
+	}
+	return m.Next, nil
 }

@@ -2,66 +2,190 @@ package state
 
 import (
 	"context"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"sluice/batch"
+	"sluice/fault"
 )
 
 // Writer is one batch being written to a table. A table has one writer at a time; others wait in Begin (D-13, D-33).
 // Columns handed to a Writer are read before the call returns.
-type Writer struct{}
+type Writer struct {
+	t       *Table
+	b       *pebble.Batch
+	s       *scratch
+	schema  *schema
+	version tableVersion // as it will be
+	commit  int64        // number the table's next commit has
+	ordinal int32        // rows of an append table so far
+	changed bool
+	applied bool // floors in memory are ahead of the store
+	feed    *feedWriter
+	done    bool
+	out     Committed
+}
+
+// scratch is memory a table's writers use in turn.
+type scratch struct {
+	tuples     batch.Keys
+	key        []byte
+	value      []byte
+	row        []byte
+	tied       batch.Keys // values of the groups that Redelivered looked at
+	tiedGroups []int32    // which they are
+}
 
 // Begin waits for its turn to write the table.
-func (t *Table) Begin(ctx context.Context) (*Writer, error) { panic("") }
+func (t *Table) Begin(ctx context.Context) (*Writer, error) {
+	if err := t.takeTurn(ctx); err != nil {
+		return nil, err
+	}
+	if f := t.store.failure.Load(); f != nil {
+		t.giveTurn()
+		return nil, f
+	}
+	w := &Writer{t: t, b: t.store.db.NewBatch(), s: &t.scratch, schema: &t.record.Schema, version: t.version, commit: t.version.version + 1}
+	if t.record.Keyed {
+		if err := t.floors.prepare(); err != nil {
+			w.Abort()
+			return nil, err
+		}
+	}
+	if t.record.Feed {
+		w.feed = newFeedWriter(w.b, w.schema, t.record.Instance, w.commit)
+	}
+	return w, nil
+}
 
 // Abort drops the batch and gives the turn on. After Commit it does nothing, so it can be deferred.
-func (w *Writer) Abort() {}
-
-// Append adds rows to an append table. Columns are matched by name; those missing are NULL, those unknown are an error.
-func (w *Writer) Append(rows *batch.Columns) error { panic("") }
-
-// Positions names the splits of rows' positions for ever: Split, an index into r.Splits, becomes the number the store
-// gives to (flow, split, id). Numbers survive resets (D-1), so a record read again has the same position again.
-func (w *Writer) Positions(f *Flow, r *batch.Range, pos batch.Positions) (batch.Positions, error) {
-	panic("")
+func (w *Writer) Abort() {
+	if w.done {
+		return
+	}
+	if w.applied {
+		w.t.floors.drop()
+	}
+	w.end()
 }
 
-// Keys are the store's keys of a batch's rows: sorting them is the order of the store.
-type Keys struct {
-	batch.Keys
-	Hash []uint64
+func (w *Writer) end() {
+	w.done = true
+	_ = w.b.Close()
+	w.t.giveTurn()
 }
-
-// EncodeKeys fills dst with the keys of rows, from the table's key columns.
-func (w *Writer) EncodeKeys(dst *Keys, rows *batch.Columns) error { panic("") }
-
-// Floors fills dst with the floor of each group's key, empty where the key has no rows.
-func (w *Writer) Floors(dst *batch.Keys, keys *Keys, groups *batch.Groups) error { panic("") }
-
-// Redelivered returns the kept rows of groups with OpAppend that the store has already, by position (D-1).
-func (w *Writer) Redelivered(keys *Keys, groups *batch.Groups, pos batch.Positions, e *batch.Edits) ([]int32, error) {
-	panic("")
-}
-
-// Edit is a keyed batch as the rule decided it.
-type Edit struct {
-	Rows      *batch.Columns
-	Positions batch.Positions // as Writer.Positions returned them
-	Keys      *Keys
-	Sequences *batch.Keys // one per row
-	Groups    *batch.Groups
-	Edits     *batch.Edits
-}
-
-// Apply adds the edits to the batch, rows, floors and change feed.
-func (w *Writer) Apply(e Edit) error { panic("") }
 
 // Committed is what a commit did.
 type Committed struct {
-	Number   uint64 // of the batch
-	Version  int64  // of the table; it rises only when rows changed
-	Replaced int64  // old rows removed
-	Changes  int64  // rows added to the change feed
+	Number   uint64        // of the batch
+	Version  int64         // of the table; it rises only when rows changed
+	Replaced int64         // old rows removed
+	Changes  int64         // rows added to the change feed
+	Took     time.Duration // writing to the store, without the disk's part
 }
 
-// Commit makes the batch the next of flow f, in one atomic write, and gives the turn on.
-func (w *Writer) Commit(f *Flow, a Advance) (Committed, error) { panic("") }
+// Commit makes the batch the next of flow f, in one atomic write, and gives the turn on. Also when it fails: the store is
+// then as it was before Begin, or has failed for good.
+func (w *Writer) Commit(f *Flow, a Advance) (Committed, error) {
+	if w.done {
+		return Committed{}, fault.New(fault.InternalError, "table %s: a finished batch is committed", w.t.name)
+	}
+	defer w.Abort()
+	start := time.Now()
+	if err := w.finish(micros(a.Time)); err != nil {
+		return Committed{}, err
+	}
+	number, err := f.commit(w.b, a, true, false)
+	if err != nil {
+		return Committed{}, err
+	}
+	if w.changed {
+		w.t.committed(w.version)
+	}
+	w.out.Number, w.out.Version, w.out.Took = number, w.version.version, time.Since(start)
+	w.end()
+	return w.out, nil
+}
+
+// finish writes what hangs on the batch's time and on its sums.
+func (w *Writer) finish(now int64) error {
+	if !w.changed {
+		return nil
+	}
+	id := w.t.record.Instance
+	w.version.version, w.version.time = w.commit, now
+	log := commitRecord{w.version.rows, w.version.bytes, now}
+	if w.feed != nil {
+		w.out.Changes = w.feed.finish()
+		w.version.feed += w.out.Changes
+		log.rows, log.bytes = w.version.feed, 0
+	}
+	if w.feed != nil || !w.t.record.Keyed {
+		must(w.b.Set(commitKey(id, w.commit), log.encode(), nil))
+	}
+	if err := w.t.trimOld(w.b, now); err != nil {
+		return err
+	}
+	must(w.b.Set(idKey(kindVersion, id), w.version.encode(), nil))
+	return nil
+}
+
+// columns finds the columns of the latest schema version in rows, by name. Columns that are missing are NULL; columns the
+// table does not have, and other types, are mistakes of the plan.
+func (w *Writer) columns(rows *batch.Columns) ([]*batch.Column, error) {
+	version := w.schema.latest()
+	out := make([]*batch.Column, len(version))
+	found := 0
+	for i, f := range version {
+		c := rows.Col(w.schema.Columns[f.ID].Name)
+		switch {
+		case c == nil:
+			c = nullColumn(f.typ(), rows.Len)
+		case !c.Type.Equal(f.typ()):
+			return nil, fault.New(fault.InternalError, "table %s: column %q is %v, the batch has %v", w.t.name, w.schema.Columns[f.ID].Name, f.typ(), c.Type)
+		case c.Len != rows.Len:
+			return nil, fault.New(fault.InternalError, "table %s: column %q has %d rows, the batch %d", w.t.name, w.schema.Columns[f.ID].Name, c.Len, rows.Len)
+		default:
+			found++
+		}
+		out[i] = c
+	}
+	if found < len(rows.Fields) {
+		return nil, fault.New(fault.InternalError, "table %s has not all of the columns (%s)", w.t.name, batch.DDL(rows.Fields))
+	}
+	return out, nil
+}
+
+func nullColumn(t batch.Type, n int) *batch.Column {
+	var b columnBuffer
+	b.init(t)
+	b.nulls(n)
+	return &b.Column
+}
+
+// Append adds rows to an append table. Columns are matched by name; those missing are NULL, those unknown are an error.
+func (w *Writer) Append(rows *batch.Columns) error {
+	if w.t.record.Keyed {
+		return fault.New(fault.InternalError, "table %s has keys", w.t.name)
+	}
+	if rows.Len == 0 {
+		return nil
+	}
+	cols, err := w.columns(rows)
+	if err != nil {
+		return err
+	}
+	set := rowSet{version: len(w.schema.Versions) - 1, cols: cols}
+	id := w.t.record.Instance
+	w.changed = true
+	return set.cut(rows.Len, func(from, to int) error {
+		w.s.value = appendChunk(w.s.value[:0], &set, from, to)
+		k := chunkKey(kindAppends, id, batch.Offset{At: w.commit, Index: w.ordinal})
+		must(w.b.Set(k, w.s.value, nil))
+		w.version.rows += int64(to - from)
+		w.version.bytes += int64(len(k) + len(w.s.value))
+		w.ordinal += int32(to - from)
+		return nil
+	})
+}

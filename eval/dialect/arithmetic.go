@@ -41,6 +41,10 @@ func (f *frame) arithmetic(op string, x, y value, pos syntax.Pos) value {
 // operands brings two operands to one numeric type. A whole number that is constant beside a DECIMAL counts with its own digits
 // only.
 func (f *frame) operands(op string, x, y value, pos syntax.Pos) (value, value, bool) {
+	if !x.typ.IsNumeric() && !y.typ.IsNumeric() && (x.typ.Kind == batch.String || y.typ.Kind == batch.String) {
+		f.report(fault.New(fault.OperandWrongType, "%s takes a text only beside a number", op).At(pos).WithHint("%s", operandHint(op, text)))
+		return x, y, false
+	}
 	x, y = f.asNumber(x, y), f.asNumber(y, x)
 	if x.typ.Kind == batch.Decimal && y.typ.Kind == batch.Decimal || x.typ.Kind == batch.Decimal && y.typ.IsInteger() || y.typ.Kind == batch.Decimal && x.typ.IsInteger() {
 		return f.toDecimal(x), f.toDecimal(y), true
@@ -74,10 +78,7 @@ func (f *frame) asNumber(x, beside value) value {
 	if beside.typ.IsInteger() {
 		return f.convert(x, bigint, false)
 	}
-	if beside.typ.IsNumeric() || beside.typ.Kind == batch.String || beside.typ.Kind == batch.Void {
-		return f.convert(x, double, false)
-	}
-	return x
+	return f.convert(x, double, false)
 }
 
 // toDecimal gives an integer operand of a DECIMAL operation its type; a constant has the precision of its digits.
@@ -149,11 +150,8 @@ func (f *frame) sign(op string, x value, pos syntax.Pos) value {
 		}
 		return x
 	}
-	if x.typ.Kind == batch.String && op != "~" {
+	if k := x.typ.Kind; k == batch.Void || k == batch.String && op != "~" {
 		x = f.convert(x, double, false)
-	}
-	if x.typ.Kind == batch.Void {
-		x = f.convert(x, integer, false)
 	}
 	if !x.typ.IsNumeric() || op == "~" && !x.typ.IsInteger() {
 		return f.fail(fault.New(fault.UnexpectedInput, "%s does not take %s", op, x.typ).At(pos))

@@ -45,11 +45,10 @@ func (f *frame) cast(v value, to batch.Type, try bool) value {
 		return v
 	}
 	if !castable(v.typ, to) {
-		err := fault.New(fault.CannotCast, "%s cannot be cast to %s", v.typ, to).At(v.pos)
 		if v.typ.IsNested() && to.Kind == batch.String {
-			err.WithHint("cast its members")
+			return f.fail(fault.New(fault.UnsupportedMeaning, "%s is not cast to STRING", v.typ).At(v.pos).WithHint("cast its members"))
 		}
-		return f.fail(err)
+		return f.fail(fault.New(fault.CannotCast, "%s cannot be cast to %s", v.typ, to).At(v.pos))
 	}
 	return f.convert(v, to, try)
 }
@@ -144,7 +143,7 @@ func (c *caster) fromNumber(x string, from, to batch.Type) string {
 	case to.IsInteger():
 		return c.cast(fmt.Sprintf("trunc(%s)", x), to)
 	case to.Kind == batch.Decimal && isFractional(from):
-		return c.cast(fmt.Sprintf("CAST(%s AS VARCHAR)", x), to)
+		return fmt.Sprintf("CASE WHEN isfinite(%s) THEN %s END", x, c.cast(fmt.Sprintf("CAST(%s AS VARCHAR)", x), to))
 	case to.Kind == batch.Decimal:
 		if d := asDecimal(from); d.Precision-d.Scale <= to.Precision-to.Scale && d.Scale <= to.Scale {
 			return safe(x, to)
@@ -154,8 +153,8 @@ func (c *caster) fromNumber(x string, from, to batch.Type) string {
 		return safe(fmt.Sprintf("CAST(%s AS VARCHAR)", x), to) // 16 digits and a power of ten are not exact in a DOUBLE
 	case from.Kind == batch.Decimal && to.Kind == batch.Float:
 		return safe(fmt.Sprintf("CAST(%s AS VARCHAR)", x), to)
-	case from.Kind == batch.Double && to.Kind == batch.Float:
-		return c.cast(x, to)
+	case from.Kind == batch.Double && to.Kind == batch.Float: // what is too large is infinite
+		return fmt.Sprintf("CASE WHEN abs(%[1]s) >= 3.4028235677973366e38 AND NOT isnan(%[1]s) THEN CAST(CASE WHEN %[1]s < 0 THEN '-inf' ELSE 'inf' END AS FLOAT) ELSE CAST(%[1]s AS FLOAT) END", x)
 	}
 	return safe(x, to)
 }

@@ -12,16 +12,6 @@ import (
 	"sluice/fault"
 )
 
-// castConstant casts a constant text as a literal of the grammar (DATE '...'): a text that is no such value is a mistake in
-// the query.
-func (f *frame) castConstant(v value, to batch.Type, try bool) value {
-	out, done := f.constantTo(v, to, try)
-	if !done {
-		return f.fail(fault.New(fault.CastInvalidInput, "%q is not a %s", v.konst.text, to).At(v.pos))
-	}
-	return out
-}
-
 // constantTo casts a constant here and now, where it can: texts to dates, times and numbers, numbers to numbers. It takes
 // all the forms that Spark takes, and reports texts that are no value of the type.
 func (f *frame) constantTo(v value, to batch.Type, try bool) (out value, done bool) {

@@ -13,12 +13,13 @@ const blanks = " \t\n\v\f\r"
 // trimmed writes x without blanks around it.
 func trimmed(x string) string { return fmt.Sprintf("trim(%s, %s)", x, quoteText(blanks)) }
 
-// Texts of dates and times that casts take. Years have four digits; a time has hours and minutes at least; a zone is Z, UTC
-// or an offset.
+// Texts of dates and times that casts take. Years have four digits; a time has hours and minutes at least, and seconds in
+// front of a zone, which is Z, UTC, GMT or an offset.
 const (
-	dayForm   = `[0-9]{4}-(0?[1-9]|1[0-2])-(0?[1-9]|[12][0-9]|3[01])`
-	clockForm = `[ T]([01]?[0-9]|2[0-3]):[0-5]?[0-9](:[0-5]?[0-9]([.][0-9]*)?)?`
-	zoneForm  = `( ?(Z|UTC|GMT)|[+-](0[0-9]|1[0-7])(:[0-5][0-9])?)`
+	dayForm     = `[0-9]{4}-(0?[1-9]|1[0-2])-(0?[1-9]|[12][0-9]|3[01])`
+	clockForm   = `[ T]([01]?[0-9]|2[0-3]):[0-5]?[0-9](:[0-5]?[0-9]([.][0-9]*)?)?`
+	secondsForm = `[ T]([01]?[0-9]|2[0-3]):[0-5]?[0-9]:[0-5]?[0-9]([.][0-9]*)?`
+	zoneForm    = `( ?(Z|UTC|GMT)|[+-](0[0-9]|1[0-7])(:[0-5][0-9])?)`
 )
 
 // fromText casts a STRING. DuckDB takes texts that Spark refuses (1_000, 1e3 and 1.5 as integers, 2024/01/05), so the form is
@@ -65,10 +66,10 @@ func (c *caster) textToDate(x string) string {
 // textToInstant takes a local time of the session's zone, or one with a zone of its own.
 func (c *caster) textToInstant(x string) string {
 	when := trimmed(x)
-	zoned := fmt.Sprintf("regexp_replace(regexp_replace(%s, ' ?(Z|UTC|GMT)$', '+00:00'), '(T| )([0-9]+:[0-9]+)([+-])', '\\1\\2:00\\3')", when)
+	zoned := fmt.Sprintf("regexp_replace(%s, ' ?(Z|UTC|GMT)$', '+00:00')", when)
 	return fmt.Sprintf("CASE WHEN %s THEN %s WHEN %s THEN %s ELSE %s END",
 		fullMatch(when, dayForm+"("+clockForm+")?"), c.zone.instant(c.cast(when, localTime)),
-		fullMatch(when, dayForm+clockForm+zoneForm), c.cast(zoned, timestamp),
+		fullMatch(when, dayForm+secondsForm+zoneForm), c.cast(zoned, timestamp),
 		c.invalid(x, timestamp))
 }
 
@@ -79,6 +80,10 @@ func (c *caster) toText(x string, from batch.Type) string {
 		return safe(c.zone.local(x), text)
 	case batch.Float, batch.Double:
 		return fractionalText(x)
+	case batch.Decimal:
+		if from.Precision == from.Scale { // DuckDB writes no zero in front of the point
+			return fmt.Sprintf("CASE WHEN %[1]s < 0 THEN '-0' ELSE '0' END || ltrim(CAST(%[1]s AS VARCHAR), '-')", x)
+		}
 	case batch.Binary:
 		c.raises = true
 		if c.try {

@@ -35,6 +35,9 @@ func (f *frame) decimalArithmetic(op string, x, y value, pos syntax.Pos) value {
 	if int(typ.Scale) < scale {
 		return f.tooManyDigits(op, x, y, pos)
 	}
+	if p1 <= 18 && p2 <= 18 && precision > 18 { // or DuckDB computes in 64 bits
+		x = derive(x.typ, safe(x.sql, batch.DecimalOf(19, s1)), x)
+	}
 	out := compose(typ, "CAST(%s "+op+" %s AS "+duckType(typ)+")", x, y)
 	if precision > 38 {
 		out.marks |= raises

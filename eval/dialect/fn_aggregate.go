@@ -199,8 +199,8 @@ func bindAvg(c *call) value {
 
 func bindMinMax(c *call) value {
 	x := c.args[0]
-	if !x.typ.Orderable() || x.typ.IsNested() {
-		return c.fail(fault.New(fault.OperandNotOrdered, "%s does not take %s", c.name, x.typ).At(x.pos).WithHint("take it of a member (D-36)"))
+	if err := noOrder(c.name, x.typ, x.pos); err != nil {
+		return c.fail(err)
 	}
 	return c.over(x.typ, c.name+"(%s)", x)
 }
@@ -208,8 +208,8 @@ func bindMinMax(c *call) value {
 func bindBy(function string) func(*call) value {
 	return func(c *call) value {
 		by := c.args[1]
-		if !by.typ.Orderable() || by.typ.IsNested() {
-			return c.fail(fault.New(fault.OperandNotOrdered, "%s does not order by %s", c.name, by.typ).At(by.pos))
+		if err := noOrder(c.name, by.typ, by.pos); err != nil {
+			return c.fail(err)
 		}
 		return c.over(c.args[0].typ, function+"(%s, %s)", c.args...).with(unordered)
 	}
@@ -259,8 +259,8 @@ func (c *call) inWindow(v value) value {
 	}
 	for _, o := range c.expr.Over.OrderBy {
 		key := inner.bind(o.Expr)
-		if !isBroken(key) && (!key.typ.Orderable() || key.typ.IsNested()) {
-			return c.fail(fault.New(fault.OperandNotOrdered, "rows are not ordered by %s", key.typ).At(key.pos))
+		if err := noOrder("ORDER BY", key.typ, key.pos); err != nil {
+			return c.fail(err)
 		}
 		v = derive(v.typ, v.sql, v, key)
 		order = append(order, direction(key.sql, o))

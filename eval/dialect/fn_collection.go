@@ -203,7 +203,7 @@ func bindArrayContains(c *call) value {
 		return c.mistyped(0, "an array")
 	}
 	typ, ok := common(a.typ.Fields[0].Type, c.args[1].typ)
-	if !ok || typ.Kind == batch.Void || !typ.Orderable() || (a.typ.Fields[0].Type.Kind == batch.String) != (c.args[1].typ.Kind == batch.String) {
+	if !ok || c.args[1].typ.Kind == batch.Void || !typ.Orderable() || (a.typ.Fields[0].Type.Kind == batch.String) != (c.args[1].typ.Kind == batch.String) {
 		return c.mistyped(1, a.typ.Fields[0].Type.String())
 	}
 	a, x := c.convert(a, batch.ArrayOf(typ), false), c.convert(c.args[1], typ, false)

@@ -71,8 +71,8 @@ func bindExtreme(c *call) value {
 	if !ok {
 		return wrong(c.pos)
 	}
-	if args[0].typ.IsNested() || !args[0].typ.Orderable() {
-		return c.fail(fault.New(fault.OperandNotOrdered, "%s does not take %s", c.name, args[0].typ).At(c.pos))
+	if err := noOrder(c.name, args[0].typ, c.pos); err != nil {
+		return c.fail(err)
 	}
 	return compose(args[0].typ, c.name+"("+placeholders(len(args))+")", args...)
 }

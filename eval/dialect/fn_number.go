@@ -94,7 +94,7 @@ func bindWhole(name string) func(*call) value {
 			}
 			return compose(typ, "CAST("+name+"(%s) AS "+duckType(typ)+")", x)
 		}
-		return compose(bigint, "CAST("+name+"(%s) AS BIGINT)", x).with(raises)
+		return compose(bigint, "CASE WHEN isnan(%[1]s) THEN 0::BIGINT ELSE CAST("+name+"(%[1]s) AS BIGINT) END", x).with(raises)
 	}
 }
 
@@ -153,7 +153,7 @@ func (c *call) roundFraction(x value, places int) value {
 		return c.refuse("round to 0 to 15 places", "round(%s, %d) is not supported", x.typ, places)
 	}
 	// From 2^53 on a DOUBLE is a whole number, and has no digits to round.
-	rounded := fmt.Sprintf("CAST(CAST(CAST(%s AS VARCHAR) AS DECIMAL(38, %d)) AS VARCHAR)", x.sql, places)
+	rounded := fmt.Sprintf("CAST(CAST(CAST(CAST(%s AS DOUBLE) AS VARCHAR) AS DECIMAL(38, %d)) AS VARCHAR)", x.sql, places)
 	sql := fmt.Sprintf("CASE WHEN isfinite(%[1]s) AND abs(%[1]s) < 9007199254740992 THEN CAST(%[2]s AS %[3]s) ELSE %[1]s END", x.sql, rounded, duckType(x.typ))
 	return derive(x.typ, sql, x)
 }
@@ -177,7 +177,7 @@ func bindTry(op string) func(*call) value {
 	return func(c *call) value {
 		x, y := c.args[0], c.args[1]
 		for i, v := range []value{x, y} {
-			if !v.typ.IsNumeric() {
+			if !v.typ.IsNumeric() && v.typ.Kind != batch.Void {
 				return c.mistyped(i, "numbers")
 			}
 			if v.is(raises) {

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"math/big"
 
 	"sluice/batch"
 	"sluice/syntax"
@@ -17,7 +18,7 @@ var texts = []*function{
 	{name: "lower lcase", args: "text", min: 1, max: 1, exact: caseDomain, bind: simple(text, "lower(%s)", text)},
 	{name: "length char_length character_length len", args: "text or binary", min: 1, max: 1, exact: exact, bind: bindLength},
 	{name: "octet_length", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value {
-		return c.ofBytes("CAST(octet_length(%s) AS INTEGER)")
+		return compose(integer, "CAST(octet_length(%s) AS INTEGER)", c.asBytes())
 	}},
 	{name: "trim", args: "[characters,] text", min: 1, max: 3, exact: exact, bind: bindTrim},
 	{name: "btrim", args: "text [, characters]", min: 1, max: 2, exact: exact, bind: func(c *call) value { return c.trim("trim", 0, 1) }},
@@ -25,10 +26,11 @@ var texts = []*function{
 	{name: "rtrim", args: "[characters,] text", min: 1, max: 2, exact: exact, bind: func(c *call) value { return c.trim("rtrim", len(c.args)-1, 0) }},
 	{name: "substring substr mid", args: "text, position [, length]", min: 2, max: 3, exact: exact, bind: bindSubstring},
 	{name: "left", args: "text, length", min: 2, max: 2, exact: exact, bind: func(c *call) value {
-		return compose(text, "substring(%s, 1, greatest(%s, 0))", c.as(0, text), c.as(1, integer))
+		return compose(text, "substring(%s, 1, %s)", c.as(0, text), notNegative(c.as(1, integer)))
 	}},
 	{name: "right", args: "text, length", min: 2, max: 2, exact: exact, bind: func(c *call) value {
-		return compose(text, "substring(%[1]s, greatest(length(%[1]s) - greatest(CAST(%[2]s AS BIGINT), 0), 0) + 1)", c.as(0, text), c.as(1, integer))
+		return compose(text, "substring(%[1]s, CASE WHEN %[2]s < length(%[1]s) THEN length(%[1]s) - %[2]s + 1 WHEN %[2]s IS NOT NULL THEN 1 END)",
+			c.as(0, text), notNegative(c.as(1, integer)))
 	}},
 	{name: "concat", args: "x, ...", min: 0, max: -1, exact: "exact; null if any is null; arrays are refused", bind: func(c *call) value { return c.concat(c.args, c.pos) }},
 	{name: "concat_ws", args: "separator, text, ...", min: 1, max: -1, exact: "exact; arrays are refused", bind: bindConcatWS},
@@ -41,44 +43,53 @@ var texts = []*function{
 	{name: "startswith", args: "text, prefix", min: 2, max: 2, exact: exact, bind: simple(boolean, "starts_with(%s, %s)", text)},
 	{name: "endswith", args: "text, suffix", min: 2, max: 2, exact: exact, bind: simple(boolean, "ends_with(%s, %s)", text)},
 	{name: "contains", args: "text, search", min: 2, max: 2, exact: exact, bind: simple(boolean, "contains(%s, %s)", text)},
-	{name: "rlike regexp regexp_like", args: "text, pattern", min: 2, max: 2, exact: "as RLIKE", bind: bindRegexpLike},
+	{name: "regexp_like", args: "text, pattern", min: 2, max: 2, exact: "as RLIKE", bind: bindRegexpLike},
 	{name: "regexp_extract", args: "text, pattern [, group]", min: 2, max: 3, exact: "as RLIKE; group is a constant", bind: bindRegexpExtract},
 	{name: "split", args: "text, pattern", min: 2, max: 2, exact: "exact; the pattern is constant, literal text that is not empty", bind: bindSplit},
 	{name: "reverse", args: "text", min: 1, max: 1, exact: plainLetter, bind: simple(text, "reverse(%s)", text)},
 	{name: "repeat", args: "text, times", min: 2, max: 2, exact: exact, bind: func(c *call) value {
-		return compose(text, "repeat(%s, CAST(greatest(%s, 0) AS BIGINT))", c.as(0, text), c.as(1, integer))
+		return compose(text, "repeat(%s, CAST(%s AS BIGINT))", c.as(0, text), notNegative(c.as(1, integer)))
 	}},
 	{name: "ascii", args: "text", min: 1, max: 1, exact: "exact for ASCII and empty text; code points beyond 65535 differ", bind: simple(integer, "CASE WHEN %[1]s = '' THEN 0 ELSE CAST(unicode(%[1]s) AS INTEGER) END", text)},
-	{name: "md5", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.ofBytesAs(text, "md5(%s)") }},
-	{name: "sha sha1", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.ofBytesAs(text, "sha1(%s)") }},
+	{name: "md5", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.ofBytes("md5(%s)") }},
+	{name: "sha sha1", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.ofBytes("sha1(%s)") }},
 	{name: "sha2", args: "text or binary, 256", min: 2, max: 2, exact: "exact; 0 is 256, other lengths are refused", bind: bindSha2},
 	{name: "hex", args: "x", min: 1, max: 1, exact: exact, bind: bindHex},
 	{name: "unhex", args: "text", min: 1, max: 1, exact: exact, bind: simple(binary,
 		"CASE WHEN regexp_full_match(%[1]s, '[0-9A-Fa-f]*') THEN unhex(CASE WHEN length(%[1]s) %% 2 = 1 THEN '0' || %[1]s ELSE %[1]s END) END", text)},
-	{name: "base64", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.base64() }},
+	{name: "base64", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value {
+		return compose(text, "to_base64(%s)", c.convert(c.bytes(), binary, false))
+	}},
 }
 
-// bytes is argument 0 as BINARY if it is, else as text.
-func (c *call) bytes(i int) value {
-	if c.args[i].typ.Kind == batch.Binary {
-		return c.args[i]
+// notNegative is an INT, or 0 where it is below. (greatest() would make 0 of a null.)
+func notNegative(n value) value {
+	if i, ok := constantInt(n); ok && i >= 0 {
+		return n
 	}
-	return c.as(i, text)
+	return compose(integer, "CASE WHEN %[1]s < 0 THEN 0 ELSE %[1]s END", n)
 }
 
-func (c *call) ofBytes(format string) value { return c.ofBytesAs(integer, format) }
-
-func (c *call) ofBytesAs(typ batch.Type, format string) value {
-	return compose(typ, format, c.bytes(0))
-}
-
-func (c *call) base64() value {
-	x := c.bytes(0)
-	if x.typ.Kind == batch.String {
-		return compose(text, "to_base64(encode(%s))", x)
+// bytes is argument 0, a text or bytes; other types are not made text here.
+func (c *call) bytes() value {
+	if k := c.args[0].typ.Kind; k == batch.Binary || k == batch.String {
+		return c.args[0]
 	}
-	return compose(text, "to_base64(%s)", x)
+	if c.args[0].typ.Kind != batch.Void {
+		return c.mistyped(0, "BINARY or STRING")
+	}
+	return c.as(0, text)
 }
+
+// asBytes is argument 0 as BINARY.
+func (c *call) asBytes() value {
+	if c.args[0].typ.Kind == batch.Binary {
+		return c.args[0]
+	}
+	return c.convert(c.as(0, text), binary, false)
+}
+
+func (c *call) ofBytes(format string) value { return compose(text, format, c.bytes()) }
 
 func bindLength(c *call) value {
 	if c.args[0].typ.Kind == batch.Binary {
@@ -124,32 +135,26 @@ func (c *call) trimSide() (string, bool) {
 
 // bindSubstring counts from 1, from the end where the position is negative; 0 is the same as 1.
 func bindSubstring(c *call) value {
-	x, pos := c.bytes(0), c.as(1, integer)
-	parts := []value{x, pos}
-	length := "2147483647"
-	if c.has(2) {
-		n := c.as(2, integer)
-		parts = append(parts, n)
-		length = n.sql
-	}
-	if isBroken(parts...) {
-		return wrong(c.pos)
-	}
-	if x.typ.Kind == batch.Binary {
+	if c.args[0].typ.Kind == batch.Binary {
 		return c.refuse("CAST to STRING, or take it apart before", "substring of BINARY is not supported")
+	}
+	x, pos, length := c.as(0, text), c.as(1, integer), integerValue(big.NewInt(1<<31-1), integer)
+	if c.has(2) {
+		length = c.as(2, integer)
+	}
+	if isBroken(x, pos, length) {
+		return wrong(c.pos)
 	}
 	if n, ok := constantInt(pos); ok && n >= 0 {
 		if !c.has(2) {
-			return derive(x.typ, fmt.Sprintf("substring(%s, %d)", x.sql, max(n, 1)), parts...)
+			return compose(text, fmt.Sprintf("substring(%%s, %d)", max(n, 1)), x)
 		}
-		return derive(x.typ, fmt.Sprintf("substring(%s, %d, greatest(%s, 0))", x.sql, max(n, 1), length), parts...)
+		return compose(text, fmt.Sprintf("substring(%%s, %d, %%s)", max(n, 1)), x, notNegative(length))
 	}
-	// start counts from 0 and may lie before the text, in which case as much of the length is used up.
-	start := fmt.Sprintf("CASE WHEN %[2]s > 0 THEN CAST(%[2]s AS BIGINT) - 1 WHEN %[2]s < 0 THEN length(%[1]s) + %[2]s ELSE 0 END", x.sql, pos.sql)
-	if !c.has(2) {
-		return derive(x.typ, fmt.Sprintf("substring(%s, greatest(%s, 0) + 1)", x.sql, start), parts...)
-	}
-	return derive(x.typ, fmt.Sprintf("CASE WHEN %[3]s IS NOT NULL THEN substring(%[1]s, greatest(%[2]s, 0) + 1, greatest(%[3]s + least(%[2]s, 0), 0)) END", x.sql, start, length), parts...)
+	// start counts from 0 and may lie before the text; then as much of the length is used up.
+	start := compose(bigint, "CASE WHEN %[2]s > 0 THEN CAST(%[2]s AS BIGINT) - 1 WHEN %[2]s < 0 THEN length(%[1]s) + %[2]s WHEN %[2]s = 0 THEN 0 END", x, pos)
+	return compose(text, "CASE WHEN %[2]s >= 0 THEN substring(%[1]s, %[2]s + 1, %[4]s) WHEN %[2]s + %[3]s <= 0 THEN CASE WHEN %[1]s IS NOT NULL THEN '' END "+
+		"ELSE substring(%[1]s, 1, %[2]s + %[3]s) END", x, start, length, notNegative(length))
 }
 
 func constantInt(v value) (int, bool) {
@@ -169,14 +174,18 @@ func (f *frame) concat(args []value, pos syntax.Pos) value {
 	if len(args) == 0 {
 		return textValue("")
 	}
-	typ := binary
+	typ, nulls := binary, true
 	for _, a := range args {
 		if a.typ.Kind != batch.Binary && a.typ.Kind != batch.Void {
 			typ = text
 		}
+		nulls = nulls && a.typ.Kind == batch.Void
 		if a.typ.IsNested() {
 			return f.fail(unsupported("concat of %s is not supported", a.typ).At(a.pos).WithHint("concat takes texts"))
 		}
+	}
+	if nulls {
+		typ = text
 	}
 	parts := make([]value, len(args))
 	for i, a := range args {
@@ -215,10 +224,10 @@ func bindPad(c *call) value {
 		return wrong(c.pos)
 	}
 	if s, ok := pad.text(); ok && s != "" {
-		return compose(text, c.name+"(%s, greatest(%s, 0), %s)", x, n, pad)
+		return compose(text, c.name+"(%s, %s, %s)", x, notNegative(n), pad)
 	}
-	return compose(text, "CASE WHEN %[3]s = '' OR length(%[1]s) >= %[2]s THEN CASE WHEN %[3]s IS NOT NULL THEN substring(%[1]s, 1, greatest(%[2]s, 0)) END ELSE "+
-		c.name+"(%[1]s, %[2]s, %[3]s) END", x, n, pad)
+	return compose(text, "CASE WHEN %[3]s = '' OR length(%[1]s) >= %[2]s THEN CASE WHEN %[3]s IS NOT NULL THEN substring(%[1]s, 1, %[2]s) END ELSE "+
+		c.name+"(%[1]s, %[2]s, %[3]s) END", x, notNegative(n), pad)
 }
 
 // locate is the place of a text in another one, 0 if it has none.
@@ -307,7 +316,7 @@ func bindSha2(c *call) value {
 	if n != 0 && n != 256 {
 		return c.refuse("use sha2(x, 256)", "sha2 of %d bits is not supported", n)
 	}
-	return compose(text, "sha256(%s)", c.bytes(0))
+	return compose(text, "sha256(%s)", c.bytes())
 }
 
 func bindHex(c *call) value {

@@ -26,9 +26,13 @@ func (f *frame) literal(e *syntax.Literal) value {
 	case syntax.BinaryLiteral:
 		v = value{typ: binary, sql: blob(e.Text)}
 	case syntax.DateLiteral:
-		v = f.castConstant(textValue(e.Text).at(e), date, false)
+		v = f.timeLiteral(e, date)
 	case syntax.TimeLiteral:
-		v = f.timeLiteral(e)
+		typ := timestamp
+		if e.Type == "TIMESTAMP_NTZ" {
+			typ = localTime
+		}
+		v = f.timeLiteral(e, typ)
 	case syntax.IntervalLiteral:
 		v = f.interval(e)
 	}
@@ -119,12 +123,12 @@ func decimalValue(n decimal) value {
 	return value{typ: typ, sql: fmt.Sprintf("'%s'::%s", n, duckType(typ)), konst: &constant{text: n.String()}, notNull: true}
 }
 
-func (f *frame) timeLiteral(e *syntax.Literal) value {
-	typ := timestamp
-	if e.Type == "TIMESTAMP_NTZ" {
-		typ = localTime
+func (f *frame) timeLiteral(e *syntax.Literal, typ batch.Type) value {
+	v, err := f.timeConstant(e.Text, typ)
+	if err != nil {
+		return f.fail(fault.New(fault.InvalidTypedLiteral, "%q is not a %s: %v", e.Text, typ, err).At(e.Pos))
 	}
-	return f.castConstant(textValue(e.Text).at(e), typ, false)
+	return v
 }
 
 // decimal is an exact number: unscaled * 10^-scale.

@@ -92,7 +92,7 @@ func (f *frame) compare(op string, x, y value, pos syntax.Pos) value {
 	case !x.typ.Orderable():
 		return f.fail(fault.New(fault.OperandNotOrdered, "values of type %s are not compared", x.typ).At(pos).WithHint("compare parts of them"))
 	case !equality && x.typ.IsNested():
-		return f.fail(fault.New(fault.OperandNotOrdered, "%s does not take %s", op, x.typ).At(pos).WithHint("compare the members one by one (D-36)"))
+		return f.fail(noOrder(op, x.typ, pos))
 	}
 	switch op {
 	case "==":
@@ -188,6 +188,9 @@ func (f *frame) is(e *syntax.Is) value {
 	}
 	what := e.What
 	if what != "NULL" {
+		if x.typ.Kind == batch.String {
+			x = f.convert(x, boolean, false)
+		}
 		x = f.condition(x, "the operand of IS "+what)
 	}
 	if what == "UNKNOWN" {
@@ -240,4 +243,16 @@ func (f *frame) choose(what string, conditions, results []value, pos syntax.Pos)
 		parts = append(parts, results[len(results)-1])
 	}
 	return compose(results[0].typ, b.String()+" END", parts...)
+}
+
+// noOrder says why values of a type are not put in order, if they are not. DuckDB has another place for a null inside a struct or
+// an array than Spark (D-36).
+func noOrder(what string, typ batch.Type, pos syntax.Pos) *fault.Error {
+	switch {
+	case !typ.Orderable():
+		return fault.New(fault.OperandNotOrdered, "%s does not take %s, whose values have no order", what, typ).At(pos)
+	case typ.IsNested():
+		return fault.New(fault.UnsupportedMeaning, "%s does not take %s", what, typ).At(pos).WithHint("take its members one by one (D-36)")
+	}
+	return nil
 }

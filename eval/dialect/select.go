@@ -284,8 +284,8 @@ func (b *binder) ordering(s *selection, out *query, q *syntax.Query, f *frame) {
 	g.preferred = out.outputs
 	for _, o := range q.OrderBy {
 		v := g.sortKey(o.Expr, out.outputs)
-		if !isBroken(v) && v.typ.Kind != batch.Void && (!v.typ.Orderable() || v.typ.IsNested()) {
-			b.report(fault.New(fault.OperandNotOrdered, "rows are not ordered by %s", v.typ).At(o.Expr.Position()).WithHint("order by its members (D-36)"))
+		if err := noOrder("ORDER BY", v.typ, o.Expr.Position()); err != nil {
+			b.report(err)
 		}
 		s.order = append(s.order, sortKey{value: v, item: o})
 	}

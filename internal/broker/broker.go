@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sluice/fault"
 )
@@ -22,8 +23,10 @@ type Options struct {
 	User     string           // with Password: clients log in with SASL PLAIN
 	Password string
 	TLS      *tls.Config
-	// Cluster are further options of the fake itself, such as a network without sockets.
+	// Cluster are further options of the fake itself, such as a network without sockets; Client are those of the clients
+	// that fill it, such as the dialer of that network.
 	Cluster []kfake.Opt
+	Client  []kgo.Opt
 }
 
 // Broker is a running broker.
@@ -31,11 +34,12 @@ type Broker struct {
 	cluster *kfake.Cluster
 	dir     string
 	lock    *os.File
+	client  []kgo.Opt
 }
 
 // Start starts a broker.
 func Start(o Options) (*Broker, error) {
-	b := &Broker{dir: o.DataDir}
+	b := &Broker{dir: o.DataDir, client: o.Client}
 	opts := []kfake.Opt{kfake.NumBrokers(1), kfake.ClusterID("sluice"), kfake.DefaultNumPartitions(1)}
 	if o.Listen != "" {
 		host, port, err := net.SplitHostPort(o.Listen)

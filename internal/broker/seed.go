@@ -60,7 +60,7 @@ type progress struct {
 // ctx or of the process, goes on where it stopped: which lines are there is told by the ends of the partitions, since each
 // line has its partition and each partition its order. It returns how many records it wrote.
 func (b *Broker) Seed(ctx context.Context, s Seed) (written int, err error) {
-	cl, err := client.To(b.Brokers()...).New(kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))
+	cl, err := client.To(b.Brokers()...).New(append([]kgo.Opt{kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0)}, b.client...)...)
 	if err != nil {
 		return 0, err
 	}

@@ -24,19 +24,22 @@ func (s *Source) sameTopics(ctx context.Context, from, until batch.Position) err
 		return err
 	}
 	s.replace(found)
-	for _, marks := range []batch.Position{from, until} {
-		for _, m := range marks {
-			p := s.find(m.Split)
-			if p == nil {
-				if topic, _ := splitParts(m.Split); s.opts.subscribes(topic) && !s.opts.allowLoss {
-					return fault.New(fault.UnknownTopic, "%s does not exist any more; it was read up to offset %d", m.Split, m.Next.At).
-						WithHint("restore the topic, or set allow_data_loss => 'true' to go on without it")
-				}
-				continue
-			}
-			if m.ID != "" && m.ID != p.idText {
-				return s.recreated(ctx, p, m)
-			}
+	if err := s.compare(ctx, from, s.opts.allowLoss); err != nil {
+		return err
+	}
+	return s.compare(ctx, until, false) // an end that is gone is never reached
+}
+
+// compare finds the first mark whose partition is gone or another one.
+func (s *Source) compare(ctx context.Context, marks batch.Position, mayBeGone bool) error {
+	for _, m := range marks {
+		p := s.find(m.Split)
+		switch topic, _ := splitParts(m.Split); {
+		case p != nil && m.ID != "" && m.ID != p.idText:
+			return s.recreated(ctx, p, m)
+		case p == nil && s.opts.subscribes(topic) && !mayBeGone:
+			return fault.New(fault.UnknownTopic, "%s does not exist any more; it was read up to offset %d", m.Split, m.Next.At).
+				WithHint("restore the topic, or set allow_data_loss => 'true' to go on without it")
 		}
 	}
 	return nil
@@ -77,7 +80,7 @@ func (s *Source) replace(found []*partition) {
 		}
 		return gone
 	})
-	s.learn(found, "")
+	_ = s.learn(found, "") // watch tells of missing leaders
 }
 
 func bySplit(p *partition, split string) int { return cmp.Compare(p.split, split) }

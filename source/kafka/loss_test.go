@@ -2,14 +2,20 @@ package kafka
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sluice/batch"
 	"sluice/fault"
+	"sluice/internal/broker"
+	"sluice/internal/testenv"
 )
 
 func (k *cluster) deleteRecords(topic string, partition int32, before int64) {
@@ -164,4 +170,48 @@ func TestSubscribePattern(t *testing.T) {
 		got, _ = next(t, s, pos, batch.Limit{})
 		equal(t, got, "0@1=c")
 	})
+}
+
+// leaders move in mid batch, back and forth. Every record is there once, in the order of its partition.
+func TestLeadersMove(t *testing.T) {
+	b := testenv.Broker(t, broker.Options{Cluster: []kfake.Opt{kfake.NumBrokers(3)}})
+	k := newCluster(t, b.Brokers())
+	topic := k.topic(3)
+	const each = 300
+	stop := make(chan struct{})
+	var moving sync.WaitGroup
+	moving.Go(func() {
+		for n := int32(0); ; n++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+				_ = b.Cluster().MoveTopicPartition(topic, n%3, (n/3)%3)
+			}
+		}
+	})
+	moving.Go(func() {
+		for i := range each {
+			for p := range int32(3) {
+				k.produce(topic, p, fmt.Sprint(i))
+			}
+		}
+	})
+	s := k.source(topic)
+	pos := start(t, s)
+	seen := map[string]int{}
+	for rows := 0; rows < 3*each; {
+		got, r := next(t, s, pos, batch.Limit{Rows: 17})
+		pos = pos.With(r)
+		rows += len(got)
+		for _, row := range got {
+			partition, rest, _ := strings.Cut(row, "@")
+			if want := fmt.Sprintf("%d=%d", seen[partition], seen[partition]); rest != want {
+				t.Fatalf("partition %s gave %s, want %s", partition, rest, want)
+			}
+			seen[partition]++
+		}
+	}
+	close(stop)
+	moving.Wait()
 }

@@ -15,7 +15,7 @@ import (
 type reading struct {
 	started bool // partitions are known and watched
 	active  []*partition
-	first   int // partition that is served first, when a limit of bytes left out the later ones
+	first   int // partition that is served first, since the last take left it out
 	records taken
 	buffers buffers
 }
@@ -45,11 +45,7 @@ func (s *Source) Read(ctx context.Context, from batch.Position, limit batch.Limi
 		if limit.Until != nil && len(s.reading.active) == 0 {
 			return s.columns.none(), batch.Range{}, nil, nil
 		}
-		moved, err := s.take(limit)
-		if err != nil {
-			return fail(err)
-		}
-		if moved {
+		if s.take(limit) {
 			cols, bad, err := s.columns.build(&s.reading.records)
 			if err != nil {
 				return fail(err)

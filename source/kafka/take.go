@@ -90,13 +90,13 @@ func (b *buffers) PutDecompressBytes(buf []byte) {
 // take moves fetched records of the active partitions into the reading's records, within limit, and reports whether any
 // position moved. Each partition gets its share of the rows; where a limit leaves partitions out, the next take begins
 // with them, so that none is starved.
-func (s *Source) take(limit batch.Limit) (moved bool, err error) {
+func (s *Source) take(limit batch.Limit) (moved bool) {
 	r := &s.reading
 	t := &r.records
 	t.reset(&r.buffers)
 	n := len(r.active)
 	if n == 0 {
-		return false, nil
+		return false
 	}
 	first := r.first % n
 	rows, next := s.shares(limit.Rows, first)
@@ -116,14 +116,12 @@ func (s *Source) take(limit batch.Limit) (moved bool, err error) {
 			r.first = at
 			break
 		}
-		if err := s.takeFrom(r.active[at], rows[at], &left); err != nil {
-			return false, err
-		}
+		s.takeFrom(r.active[at], rows[at], &left)
 	}
 	if first > 0 {
 		t.swap(seam, moves)
 	}
-	return len(t.moves) > 0, nil
+	return len(t.moves) > 0
 }
 
 // shares divides a number of rows among the active partitions: as evenly as what they have buffered allows, beginning at
@@ -163,8 +161,9 @@ func (s *Source) shares(rows, first int) (shares []int, next int) {
 	return shares, 0
 }
 
-// takeFrom takes at most rows records of one partition, and stops after the one that uses up left.
-func (s *Source) takeFrom(p *partition, rows int, left *int64) error {
+// takeFrom takes at most rows records of one partition, and stops after the one that uses up left, or in front of what
+// cannot be parsed.
+func (s *Source) takeFrom(p *partition, rows int, left *int64) {
 	t := &s.reading.records
 	m := move{p: p, from: p.pos - p.lost, lost: p.lost}
 	index := int32(len(t.moves))
@@ -175,11 +174,7 @@ func (s *Source) takeFrom(p *partition, rows int, left *int64) error {
 			if p.pos >= p.until {
 				break
 			}
-			opened, err := s.open(p)
-			if err != nil {
-				return err
-			}
-			if !opened {
+			if !s.open(p) {
 				break
 			}
 			continue
@@ -190,7 +185,8 @@ func (s *Source) takeFrom(p *partition, rows int, left *int64) error {
 		var rec record
 		next, err := p.batch.parseRecord(&rec, p.data, p.at)
 		if err != nil {
-			return corrupt(p, p.pos, err)
+			s.fail(p, err)
+			break
 		}
 		if rec.offset >= p.until {
 			p.pos = p.until
@@ -217,11 +213,10 @@ func (s *Source) takeFrom(p *partition, rows int, left *int64) error {
 		p.lost = 0
 		t.moves = append(t.moves, m)
 	}
-	return nil
 }
 
 // open makes the next fetched batch of a partition the one that records are taken from.
-func (s *Source) open(p *partition) (bool, error) {
+func (s *Source) open(p *partition) bool {
 	s.mu.Lock()
 	b, ok := p.pop()
 	if ok {
@@ -229,18 +224,29 @@ func (s *Source) open(p *partition) (bool, error) {
 	}
 	s.mu.Unlock()
 	if !ok {
-		return false, nil
+		return false
 	}
 	if b.count == 0 || b.next <= p.pos {
 		p.empty = b.next
-		return true, nil
+		return true
 	}
 	data, err := s.reading.buffers.decompressor.Decompress(b.records, kgo.CompressionCodecType(b.codec))
 	if err != nil {
-		return false, corrupt(p, p.pos, err)
+		s.fail(p, err)
+		return false
 	}
 	p.batch, p.data, p.at, p.left = b, data, 0, b.count
-	return true, nil
+	return true
+}
+
+// fail makes the next Read stop at a partition's position. What was taken before is returned first.
+func (s *Source) fail(p *partition, err error) {
+	s.mu.Lock()
+	p.err = corrupt(p, p.pos, err)
+	p.queue, p.size = nil, 0
+	p.data, p.left = nil, 0
+	s.mu.Unlock()
+	s.wake()
 }
 
 func corrupt(p *partition, offset int64, err error) error {

@@ -94,11 +94,13 @@ func (s *Source) watch() {
 			return
 		}
 		s.mu.Lock()
+		if err == nil {
+			err = s.learn(parts, missing)
+		}
 		if err != nil {
 			s.trouble.note(noBroker, s.opts.client.Fault(s.ctx, err, "looking up %s", s.opts.name()))
 		} else {
 			delete(s.trouble, noBroker)
-			s.learn(parts, missing)
 		}
 		next := s.opts.client.MetadataAge
 		if len(s.trouble) > 0 || missing != "" {
@@ -122,8 +124,8 @@ func (s *Source) askMetadata() {
 }
 
 // learn takes over what a metadata answer says. Partitions that are new are added; one whose topic id changed, or whose
-// topic is missing, is marked as gone. s.mu is held.
-func (s *Source) learn(found []*partition, missing string) {
+// topic is missing, is marked as gone. It returns an error when one that is read has no leader. s.mu is held.
+func (s *Source) learn(found []*partition, missing string) (leaderless error) {
 	for _, f := range found {
 		i, known := slices.BinarySearchFunc(s.parts, f.split, bySplit)
 		if !known {
@@ -140,13 +142,14 @@ func (s *Source) learn(found []*partition, missing string) {
 	}
 	for _, p := range s.parts {
 		if p.wanted && p.leader < 0 {
-			s.trouble.note(noBroker, fault.New(fault.KafkaUnavailable, "%s has no leader", p.split))
+			leaderless = fault.New(fault.KafkaUnavailable, "%s has no leader", p.split)
 		}
 		if p.topic == missing || s.opts.pattern != nil && !slices.ContainsFunc(found, func(f *partition) bool { return f.topic == p.topic }) {
 			p.gone = true
 		}
 	}
 	s.work.Broadcast()
+	return leaderless
 }
 
 // known makes sure that the partitions are known, before the first read.
@@ -163,7 +166,7 @@ func (s *Source) known(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.learn(parts, "")
+	_ = s.learn(parts, "") // nothing is read yet
 	s.reading.started = true
 	s.running.Add(1)
 	go s.watch()

@@ -1,0 +1,77 @@
+package flow
+
+import (
+	"sort"
+
+	"sluice/batch"
+	"sluice/eventlog"
+	"sluice/fault"
+)
+
+// cut is the first place of each split that must not be applied. Splits without one are applied whole.
+type cut map[string]batch.Offset
+
+// firstBad returns where a FAILFAST batch has to stop, and the error of the earliest of those records (by split, then
+// offset), or nil when nothing is bad.
+func firstBad(bad []batch.Bad) (cut, *fault.Error) {
+	if len(bad) == 0 {
+		return nil, nil
+	}
+	stops := cut{}
+	for _, b := range bad {
+		if at, ok := stops[b.Split]; !ok || b.At.Less(at) {
+			stops[b.Split] = b.At
+		}
+	}
+	sorted := append([]batch.Bad(nil), bad...)
+	sort.SliceStable(sorted, func(i, j int) bool {
+		if sorted[i].Split != sorted[j].Split {
+			return sorted[i].Split < sorted[j].Split
+		}
+		return sorted[i].At.Less(sorted[j].At)
+	})
+	return stops, sorted[0].Err
+}
+
+// shorten ends the range at the cut. Bytes and records of a shortened split are no longer known exactly and are scaled
+// down, since they only feed metrics.
+func (c cut) shorten(r batch.Range) batch.Range {
+	out := batch.Range{Splits: make([]batch.SplitRange, 0, len(r.Splits))}
+	for _, s := range r.Splits {
+		at, ok := c[s.Split]
+		if ok && at.Less(s.To) {
+			if !s.From.Less(at) {
+				continue // nothing of this split is left
+			}
+			whole := s.To.At - s.From.At
+			if whole > 0 {
+				s.Records = s.Records * (at.At - s.From.At) / whole
+				s.Bytes = s.Bytes * (at.At - s.From.At) / whole
+			}
+			s.To = at
+		}
+		out.Splits = append(out.Splits, s)
+	}
+	return out
+}
+
+// keep returns the rows before the cut. splits are those that the rows' positions index.
+func (c cut) keep(pos batch.Positions, splits []batch.SplitRange) []int32 {
+	index := make([]int32, 0, pos.Len())
+	for i := range pos.Len() {
+		at, ok := c[splits[pos.Split[i]].Split]
+		if ok && !(batch.Offset{At: pos.Offset[i], Index: pos.Index[i]}).Less(at) {
+			continue
+		}
+		index = append(index, int32(i))
+	}
+	return index
+}
+
+// report tells the event log about records that were left out or kept in part: one sample, and how many more.
+func (f *Flow) report(bad []batch.Bad) {
+	if len(bad) == 0 {
+		return
+	}
+	f.emit(&eventlog.RecordRefused{Flow: f.plan.Name, Split: bad[0].Split, At: bad[0].At, Err: bad[0].Err, More: int64(len(bad) - 1)})
+}

@@ -1,0 +1,116 @@
+package flow
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"sluice/batch"
+	"sluice/eval"
+	"sluice/eventlog"
+	"sluice/expect"
+	"sluice/plan"
+	"sluice/replaceusing"
+	"sluice/sink"
+	"sluice/source"
+	"sluice/state"
+)
+
+// Config is what a flow works with. The caller owns all of it and closes it after Run.
+type Config struct {
+	Plan      *plan.Flow
+	Store     *state.Store
+	State     *state.Flow
+	Table     *state.Table // target; nil when Sink is set
+	Sink      sink.Sink
+	Source    source.Source
+	Statement *eval.Statement
+	Limit     batch.Limit   // of one batch
+	Interval  time.Duration // least time between two reads of a run without end, unless more is there than one read takes
+	Emit      eventlog.Listener
+	Show      func(rows batch.Columns, row int) string // a record for the message of a violated expectation
+}
+
+// Flow is one flow at work. Run may be called again after it returned; it goes on where the store stands.
+type Flow struct {
+	plan      *plan.Flow
+	store     *state.Store
+	state     *state.Flow
+	table     *state.Table
+	sink      sink.Sink
+	source    source.Source
+	statement *eval.Statement
+	limit     batch.Limit
+	interval  time.Duration
+	emit      eventlog.Listener
+	show      func(batch.Columns, int) string
+
+	checks   []expect.Check
+	position batch.Position // where the reader starts
+	end      *End
+	batches  atomic.Uint64
+	opened   bool // the sink was opened
+
+	// Memory that is used again from batch to batch.
+	judged    expect.Result
+	grouper   replaceusing.Grouper
+	keys      state.Keys
+	sequences batch.Keys
+	groups    batch.Groups
+	floors    batch.Keys
+	decision  replaceusing.Decision
+}
+
+// New returns a flow that has not read anything yet.
+func New(c Config) *Flow {
+	f := &Flow{plan: c.Plan, store: c.Store, state: c.State, table: c.Table, sink: c.Sink, source: c.Source, statement: c.Statement,
+		limit: c.Limit, interval: c.Interval, emit: c.Emit, show: c.Show}
+	for _, check := range c.Plan.Checks {
+		f.checks = append(f.checks, expect.Check{Name: check.Name, Action: actions[check.Action]})
+	}
+	return f
+}
+
+// actions maps what the plan says to what expect does.
+var actions = [...]expect.Action{plan.Warn: expect.Warn, plan.DropRow: expect.DropRow, plan.FailUpdate: expect.FailUpdate}
+
+// Batches is the number of batches committed since New. It may be asked by any goroutine.
+func (f *Flow) Batches() uint64 { return f.batches.Load() }
+
+// open puts the flow where the store says it stands.
+func (f *Flow) open(ctx context.Context, end *End) error {
+	f.end = end
+	f.position = f.state.Position()
+	if f.sink == nil || f.opened {
+		return nil
+	}
+	next := f.state.NextBatch()
+	last := f.id(max(next, 1)-1, false)
+	if err := f.sink.Open(ctx, last, next > 0); err != nil {
+		return err
+	}
+	f.opened = true
+	return nil
+}
+
+// id names a batch of the flow.
+func (f *Flow) id(number uint64, replay bool) batch.ID {
+	who := f.store.Identity()
+	return batch.ID{Pipeline: who.Pipeline, Flow: f.plan.Name, Store: who.ID, Epoch: who.Epoch, Generation: f.state.Generation(), Number: number, Replay: replay}
+}
+
+// batchTime is the time SQL sees in the next batch: a once flow has one for its whole drain (D-48).
+func (f *Flow) batchTime() time.Time {
+	if _, once, ok := f.state.End(); ok {
+		return once
+	}
+	return time.Now().UTC().Truncate(time.Microsecond)
+}
+
+// target is the display name of what the flow writes.
+func (f *Flow) target() string {
+	if f.plan.Sink != nil {
+		return f.plan.Sink.Name
+	}
+	return f.plan.Table.Display
+}

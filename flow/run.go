@@ -1,0 +1,132 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sluice/batch"
+)
+
+// End bounds a run.
+type End struct {
+	Until    batch.Position
+	Complete bool // a once flow: the commit that reaches Until also records that the flow has drained (DO-18)
+}
+
+// read is what the reader hands to the path.
+type read struct {
+	rows batch.Columns
+	rng  batch.Range
+	bad  []batch.Bad
+	took time.Duration
+	err  error
+	end  bool // every split of the end was reached
+}
+
+// Run applies batches until end is reached, or for ever when end is nil, and returns nil then and when take ends. What is
+// in hand when take ends is committed first. do ends when even that must be given up.
+func (f *Flow) Run(take, do context.Context, end *End, say func(reason string)) error {
+	if err := f.open(do, end); err != nil {
+		return err
+	}
+	if err := f.finishPlanned(do); err != nil {
+		return err
+	}
+	if err := f.greet(do); err != nil {
+		return err
+	}
+	reading, stop := context.WithCancel(take)
+	ahead := make(chan read)
+	go f.readAhead(reading, end, ahead)
+	defer func() {
+		stop()
+		for range ahead { // the reader ends once it sees the context
+		}
+	}()
+	waiting := time.NewTimer(idleAfter)
+	defer waiting.Stop()
+	for {
+		select {
+		case r, more := <-ahead:
+			if !more {
+				return nil
+			}
+			if r.err != nil {
+				if take.Err() != nil && errors.Is(r.err, take.Err()) {
+					return nil
+				}
+				return r.err
+			}
+			say("")
+			if err := f.step(do, r); err != nil {
+				return err
+			}
+			waiting.Reset(idleAfter)
+		case <-waiting.C:
+			say("waiting for data")
+		}
+	}
+}
+
+// idleAfter is how long a flow without records is shown as running before it is shown as waiting.
+const idleAfter = 2 * time.Second
+
+// readAhead reads one batch after the other into out and closes it. While the path works on one batch, the next is being
+// fetched and decoded; it is never more than that, since out has no buffer.
+func (f *Flow) readAhead(ctx context.Context, end *End, out chan<- read) {
+	defer close(out)
+	limit := f.limit
+	if end != nil {
+		limit.Until = end.Until
+	}
+	from := f.position
+	for {
+		began := time.Now()
+		var r read
+		r.rows, r.rng, r.bad, r.err = f.source.Read(ctx, from, limit)
+		r.took = time.Since(began)
+		from = from.With(r.rng)
+		r.end = end != nil && from.Reached(end.Until)
+		select {
+		case out <- r:
+		case <-ctx.Done():
+			return
+		}
+		if r.err != nil || r.end {
+			return
+		}
+		if end == nil && !f.full(r.rng) && !pause(ctx, f.interval-time.Since(began)) {
+			return
+		}
+	}
+}
+
+// full reports whether a read stopped because of its limit: then more is there, and the next read follows at once,
+// whatever the trigger interval says.
+func (f *Flow) full(r batch.Range) bool {
+	if f.limit.Rows > 0 && r.Records() >= int64(f.limit.Rows) || f.limit.Bytes > 0 && r.Bytes() >= f.limit.Bytes {
+		return true
+	}
+	for _, s := range r.Splits {
+		if s.End >= 0 && s.To.At < s.End {
+			return true
+		}
+	}
+	return false
+}
+
+// pause waits for d and reports false when ctx ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,281 @@
+package flow
+
+import (
+	"context"
+	"time"
+
+	"sluice/batch"
+	"sluice/eval"
+	"sluice/eventlog"
+	"sluice/expect"
+	"sluice/fault"
+	"sluice/replaceusing"
+	"sluice/state"
+)
+
+// work is a batch on its way down the path.
+type work struct {
+	read
+	at      time.Time
+	result  eval.Result
+	index   []int32      // rows of result that are still in; nil is all of them
+	stop    cut          // FAILFAST: where the batch ends early
+	failure *fault.Error // why; returned once what stands before it is committed
+	outcome eventlog.Outcome
+	counts  []expect.Count
+	stages  eventlog.Stages
+}
+
+// step takes one read down the path: evaluate, judge, apply the rule, commit.
+func (f *Flow) step(ctx context.Context, r read) error {
+	w := &work{read: r, at: f.batchTime()}
+	w.stages.Read = r.took
+	w.outcome.Read = r.rng.Records()
+	if err := f.admit(w); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := f.evaluate(ctx, w); err != nil {
+		return err
+	}
+	if err := f.judge(w); err != nil {
+		return err
+	}
+	w.stages.Eval = time.Since(began)
+	if w.failure != nil {
+		w.rng = w.stop.shorten(w.rng)
+		w.end = false
+	}
+	if len(w.rng.Splits) > 0 || w.end {
+		if err := f.write(ctx, w); err != nil {
+			return err
+		}
+	}
+	if w.failure != nil {
+		return w.failure
+	}
+	return nil
+}
+
+// admit deals with the records the source could not read.
+func (f *Flow) admit(w *work) error {
+	if len(w.bad) == 0 {
+		return nil
+	}
+	w.outcome.Bad += int64(len(w.bad))
+	if f.plan.Input.Mode == batch.FailFast {
+		f.cutAt(w, w.bad)
+		return nil
+	}
+	f.report(w.bad)
+	return nil
+}
+
+// cutAt ends the batch before the first of the given records, and takes out rows that stand behind.
+func (f *Flow) cutAt(w *work, bad []batch.Bad) {
+	stops, failure := firstBad(append(bad, w.cutSoFar()...))
+	w.stop, w.failure = stops, failure
+}
+
+// cutSoFar is the present cut as records, so that the earlier of two cuts of a split wins.
+func (w *work) cutSoFar() []batch.Bad {
+	out := make([]batch.Bad, 0, len(w.stop))
+	for split, at := range w.stop {
+		out = append(out, batch.Bad{Split: split, At: at, Err: w.failure})
+	}
+	return out
+}
+
+// evaluate runs the query. Rows that SQL refuses fall under the flow's mode (D-15).
+func (f *Flow) evaluate(ctx context.Context, w *work) error {
+	if w.rows.Len == 0 {
+		return nil
+	}
+	inputs, done := f.inputs(w)
+	defer done()
+	var err error
+	if w.result, err = f.statement.Run(ctx, inputs, w.at); err == nil {
+		return nil
+	}
+	if ctx.Err() != nil || fault.From(err).Code.Class != fault.Data {
+		return err
+	}
+	var refused []eval.Refused
+	if w.result, refused, err = f.statement.RunIsolated(ctx, inputs, w.at); err != nil {
+		return err
+	}
+	bad := make([]batch.Bad, len(refused))
+	for i, r := range refused {
+		bad[i] = f.badRow(w, int32(r.Row), r.Err)
+	}
+	f.refuse(w, bad)
+	return nil
+}
+
+// refuse applies the flow's mode to rows that were read well and cannot be used.
+func (f *Flow) refuse(w *work, bad []batch.Bad) {
+	if len(bad) == 0 {
+		return
+	}
+	w.outcome.Bad += int64(len(bad))
+	if f.plan.Input.Mode == batch.FailFast {
+		f.cutAt(w, bad)
+		return
+	}
+	f.report(bad)
+}
+
+// badRow makes a bad record of an input row.
+func (f *Flow) badRow(w *work, row int32, err *fault.Error) batch.Bad {
+	p := w.rows.Pos
+	return batch.Bad{Split: w.rng.Splits[p.Split[row]].Split, At: batch.Offset{At: p.Offset[row], Index: p.Index[row]}, Err: err}
+}
+
+// inputs are the micro-batch and, as of now, the tables it is joined with.
+func (f *Flow) inputs(w *work) ([]eval.Input, func()) {
+	inputs := make([]eval.Input, len(f.plan.Query.Reads))
+	inputs[0] = eval.Input{Batch: &w.rows}
+	if len(f.plan.Lookups) == 0 {
+		return inputs, func() {}
+	}
+	snapshot := f.store.Snapshot()
+	for _, l := range f.plan.Lookups {
+		name, columns := l.Table.Name, f.plan.Query.Reads[l.Read].Columns
+		inputs[l.Read] = eval.Input{Open: func() (eval.Scan, error) { return snapshot.Scan(name, columns, 0, 1) }}
+	}
+	return inputs, func() { snapshot.Close() }
+}
+
+// judge takes out rows behind the cut, then those that expectations drop, then those with a sequence that cannot be
+// compared. A null sequence may move the cut, and then the expectations are judged again on what is left, so that their
+// counts are of committed rows only.
+func (f *Flow) judge(w *work) error {
+	for {
+		before := w.stop
+		f.trim(w)
+		if err := f.expectations(w); err != nil {
+			return err
+		}
+		if !f.sequencesKnown(w, before) {
+			continue
+		}
+		return nil
+	}
+}
+
+// trim keeps the rows made of records before the cut.
+func (f *Flow) trim(w *work) {
+	w.index = nil
+	if w.stop == nil {
+		return
+	}
+	inside := make([]bool, w.rows.Len)
+	for _, i := range w.stop.keep(w.rows.Pos, w.rng.Splits) {
+		inside[i] = true
+	}
+	w.index = make([]int32, 0, w.result.Rows.Len)
+	for i, from := range w.result.Row {
+		if inside[from] {
+			w.index = append(w.index, int32(i))
+		}
+	}
+}
+
+// expectations judges the rows that are in (D-4): a refused batch is an error, dropped rows leave.
+func (f *Flow) expectations(w *work) error {
+	n := w.len()
+	if len(f.checks) == 0 || n == 0 {
+		return nil
+	}
+	verdicts := make([]expect.Verdict, len(f.checks))
+	for i := range f.checks {
+		column := w.result.Checks[i]
+		if w.index != nil {
+			column = column.Take(w.index)
+		}
+		verdicts[i] = expect.Verdict{Column: &column}
+	}
+	f.judged.Judge(f.checks, verdicts, n)
+	if f.judged.Refused >= 0 {
+		return f.judged.Violation(f.plan.Name, f.checks, f.show(w.result.Rows, int(w.row(f.judged.Refused))))
+	}
+	w.counts = append(w.counts[:0], f.judged.Counts...)
+	w.outcome.Dropped = f.judged.Dropped
+	if f.judged.All() {
+		return nil
+	}
+	kept := f.judged.Kept(nil)
+	for i, k := range kept {
+		kept[i] = w.row(int(k))
+	}
+	w.index = kept
+	return nil
+}
+
+// sequencesKnown refuses rows whose sequence is null or NaN (D-2). It reports false when that moved the cut.
+func (f *Flow) sequencesKnown(w *work, before cut) bool {
+	if f.table == nil || len(f.plan.Table.Keys) == 0 || w.len() == 0 {
+		return true
+	}
+	unknown := map[int32]bool{}
+	for _, row := range replaceusing.BadSequences(nil, &w.result.Sequence) {
+		unknown[row] = true
+	}
+	if len(unknown) == 0 {
+		return true
+	}
+	var bad []batch.Bad
+	kept := make([]int32, 0, w.len())
+	for i := range w.len() {
+		row := w.row(i)
+		if !unknown[row] {
+			kept = append(kept, row)
+			continue
+		}
+		bad = append(bad, f.badRow(w, w.result.Row[row], fault.New(fault.NullSequence, "flow %s: the sequence of a row is null or NaN", f.plan.Name).
+			WithHint("add an expectation that drops such rows, or WITH (mode = 'DROPMALFORMED')")))
+	}
+	w.index = kept
+	f.refuse(w, bad)
+	return len(bad) == 0 || f.plan.Input.Mode != batch.FailFast
+}
+
+// len is the number of rows that are in.
+func (w *work) len() int {
+	if w.index != nil {
+		return len(w.index)
+	}
+	return w.result.Rows.Len
+}
+
+// row is the row of the result that is the i-th one in.
+func (w *work) row(i int) int32 {
+	if w.index != nil {
+		return w.index[i]
+	}
+	return int32(i)
+}
+
+// in returns the rows that are in, with their positions, and their sequences.
+func (w *work) in() (batch.Columns, batch.Column, error) {
+	rows, sequence, from := w.result.Rows, w.result.Sequence, w.result.Row
+	if w.index != nil {
+		rows = rows.Take(w.index)
+		if sequence.Type.Kind != batch.Void {
+			sequence = sequence.Take(w.index)
+		}
+		taken := make([]int32, len(w.index))
+		for i, r := range w.index {
+			taken[i] = from[r]
+		}
+		from = taken
+	}
+	pos, err := fanOut(w.rows.Pos.Take(from), from)
+	rows.Pos = pos
+	return rows, sequence, err
+}
+
+// advance is what the batch does to the flow's own state.
+func (f *Flow) advance(w *work) state.Advance {
+	return state.Advance{Range: w.rng, Time: w.at, Counters: f.counters(w), Complete: w.end && f.end.Complete}
+}

@@ -1,0 +1,213 @@
+package flow
+
+import (
+	"context"
+	"time"
+
+	"sluice/batch"
+	"sluice/eventlog"
+	"sluice/replaceusing"
+	"sluice/sink"
+	"sluice/state"
+)
+
+// write commits what is left of a batch: into the table by the flow's rule, or to the sink.
+func (f *Flow) write(ctx context.Context, w *work) error {
+	if w.len() == 0 {
+		began := time.Now()
+		if err := f.state.Skip(f.advance(w)); err != nil {
+			return err
+		}
+		w.stages.Commit = time.Since(began)
+		f.done(w, f.state.NextBatch())
+		return nil
+	}
+	rows, sequence, err := w.in()
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.sink != nil:
+		return f.deliver(ctx, w, rows)
+	case len(f.plan.Table.Keys) > 0:
+		return f.replace(ctx, w, rows, sequence)
+	}
+	return f.append(ctx, w, rows)
+}
+
+// append adds rows to an append table.
+func (f *Flow) append(ctx context.Context, w *work, rows batch.Columns) error {
+	began := time.Now()
+	writer, err := f.table.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer writer.Abort()
+	if err := writer.Append(&rows); err != nil {
+		return err
+	}
+	w.outcome.Written = int64(rows.Len)
+	w.stages.Rule = time.Since(began)
+	return f.commit(w, writer)
+}
+
+// replace applies the rule of REPLACE USING (RU-01 to RU-09).
+func (f *Flow) replace(ctx context.Context, w *work, rows batch.Columns, sequence batch.Column) error {
+	began := time.Now()
+	writer, err := f.table.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer writer.Abort()
+	if err := writer.EncodeKeys(&f.keys, &rows); err != nil {
+		return err
+	}
+	batch.EncodeKeys(&f.sequences, &sequence)
+	pos, err := f.state.Positions(&w.rng, rows.Pos)
+	if err != nil {
+		return err
+	}
+	f.grouper.Group(&f.groups, &f.keys.Keys)
+	if err := writer.Floors(&f.floors, &f.keys, &f.groups); err != nil {
+		return err
+	}
+	replaceusing.Apply(&f.decision, &f.groups, &f.sequences, &f.floors, pos)
+	again, err := writer.Redelivered(&f.keys, &f.groups, pos, &f.decision.Edits)
+	if err != nil {
+		return err
+	}
+	f.decision.DropRedelivered(again)
+	if err := writer.Apply(state.Edit{Rows: &rows, Positions: pos, Keys: &f.keys, Sequences: &f.sequences, Groups: &f.groups, Edits: &f.decision.Edits}); err != nil {
+		return err
+	}
+	c := f.decision.Counts
+	w.outcome.Written, w.outcome.Tied, w.outcome.Superseded = c.Written, c.Tied, c.Superseded
+	w.outcome.Late, w.outcome.Redelivered, w.outcome.TieGroups = c.Late, c.Redelivered, c.TieGroups
+	w.stages.Rule = time.Since(began)
+	return f.commit(w, writer)
+}
+
+// commit makes a table's batch durable with its positions, in one atomic write.
+func (f *Flow) commit(w *work, writer *state.Writer) error {
+	began := time.Now()
+	c, err := writer.Commit(f.state, f.advance(w))
+	if err != nil {
+		return err
+	}
+	w.outcome.Replaced, w.outcome.Changes = c.Replaced, c.Changes
+	w.stages.Commit = time.Since(began)
+	f.done(w, c.Number)
+	return nil
+}
+
+// deliver gives a batch its number, stores it under that number, and only then shows it to the sink (D-42).
+func (f *Flow) deliver(ctx context.Context, w *work, rows batch.Columns) error {
+	began := time.Now()
+	planned := &state.PlannedBatch{Advance: f.advance(w), Rows: rows}
+	planned.Change, planned.Keys, planned.Sequence = feedOf(w)
+	w.outcome.Written = int64(rows.Len)
+	if err := f.state.Plan(ctx, planned); err != nil {
+		return err
+	}
+	w.stages.Plan = time.Since(began)
+	return f.send(ctx, w, planned, false)
+}
+
+// send delivers a planned batch and commits it.
+func (f *Flow) send(ctx context.Context, w *work, b *state.PlannedBatch, replay bool) error {
+	began := time.Now()
+	id := f.id(b.Number, replay)
+	id.Time = b.Time
+	if err := f.sink.Write(ctx, id, sink.Rows{Columns: b.Rows, Change: b.Change, Keys: b.Keys, Sequence: b.Sequence}); err != nil {
+		return err
+	}
+	w.stages.Write = time.Since(began)
+	began = time.Now()
+	if err := f.state.CommitPlanned(ctx, nil); err != nil {
+		return err
+	}
+	w.stages.Commit = time.Since(began)
+	f.done(w, b.Number)
+	return nil
+}
+
+// finishPlanned sends the batch that an earlier run planned and did not commit. It evaluates nothing: the stored rows are
+// the batch (D-42).
+func (f *Flow) finishPlanned(ctx context.Context) error {
+	b, err := f.state.Planned()
+	if err != nil || b == nil {
+		return err
+	}
+	w := &work{read: read{rng: b.Range}, at: b.Time}
+	w.outcome.Read, w.outcome.Written = b.Range.Records(), int64(b.Rows.Len)
+	if err := f.send(ctx, w, b, true); err != nil {
+		return err
+	}
+	f.position = f.state.Position()
+	return nil
+}
+
+// greet delivers batch 0 of a generation that follows a reset: it is empty, comes before anything is read, and is how a
+// sink learns that it has to clean up (FB-04, FB-O2).
+func (f *Flow) greet(ctx context.Context) error {
+	if f.sink == nil || f.state.Generation() == 0 || f.state.NextBatch() > 0 {
+		return nil
+	}
+	w := &work{at: f.batchTime()}
+	empty := batch.Columns{Fields: f.plan.Query.Columns, Cols: make([]batch.Column, len(f.plan.Query.Columns))}
+	for i, field := range empty.Fields {
+		empty.Cols[i] = batch.NewBuilder(field.Type, 0).Column()
+	}
+	b := &state.PlannedBatch{Advance: state.Advance{Time: w.at}, Rows: empty}
+	if err := f.state.Plan(ctx, b); err != nil {
+		return err
+	}
+	return f.send(ctx, w, b, false)
+}
+
+// done tells everybody that a batch is committed.
+func (f *Flow) done(w *work, number uint64) {
+	f.batches.Add(1)
+	e := &eventlog.BatchDone{Flow: f.plan.Name, Target: f.target(), Sink: f.sink != nil, ID: f.id(number, false), Range: w.rng,
+		Outcome: w.outcome, Stages: w.stages, Time: w.at}
+	for i, c := range w.counts {
+		e.Expectations = append(e.Expectations, eventlog.Expectation{Name: f.checks[i].Name, Dataset: f.target(), Passed: c.Passed, Failed: c.Failed, Errors: c.Raised})
+	}
+	e.Done, e.Total = f.progress()
+	f.emit(e)
+}
+
+// counters are the sums the store keeps with the flow, committed with the batch.
+func (f *Flow) counters(w *work) map[string]int64 {
+	o := w.outcome
+	sums := map[string]int64{"records": o.Read, "bad": o.Bad, "dropped": o.Dropped, "written": o.Written, "superseded": o.Superseded,
+		"late": o.Late, "tied": o.Tied, "redelivered": o.Redelivered}
+	for i, c := range w.counts {
+		sums["passed "+f.checks[i].Name], sums["failed "+f.checks[i].Name] = c.Passed, c.Failed
+	}
+	for name, n := range sums {
+		if n == 0 {
+			delete(sums, name)
+		}
+	}
+	return sums
+}
+
+// progress is how much of a bounded run is behind, in records (files: bytes); 0 of 0 without an end.
+func (f *Flow) progress() (done, total int64) {
+	if f.end == nil {
+		return 0, 0
+	}
+	start, _ := f.state.Start()
+	now := f.state.Position()
+	for _, m := range f.end.Until {
+		first, _ := start.Find(m.Split)
+		at, ok := now.Find(m.Split)
+		if !ok {
+			at = first
+		}
+		done += at.Next.At - first.Next.At
+		total += m.Next.At - first.Next.At
+	}
+	return done, total
+}

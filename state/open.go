@@ -1,0 +1,113 @@
+package state
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+
+	"sluice/fault"
+)
+
+// pebbleFormat is named, not "newest": a newer Pebble must not turn a store into one that an older Sluice cannot open.
+const pebbleFormat = pebble.FormatTableFormatV6
+
+// Open opens the store in o.Dir, or makes it. It fails with STORE_LOCKED, naming the process that holds it (D-57),
+// STORE_OF_ANOTHER_PIPELINE, STORE_FORMAT_NEWER, STORE_NOT_FOUND (ReadOnly), or STORE_FAILED.
+func Open(o Options) (*Store, error) {
+	s := &Store{o: o.withDefaults(), tables: map[string]*Table{}, flows: map[string]*Flow{}}
+	dir := s.o.FS.PathJoin(s.o.Dir, "store")
+	if s.o.ReadOnly {
+		if d, err := pebble.Peek(dir, s.o.FS); err != nil || !d.Exists {
+			return nil, fault.New(fault.StoreNotFound, "there is no store in %s", s.o.Dir).WithHint("run the pipeline first")
+		}
+	}
+	var err error
+	if s.lock, err = takeLock(s.o.FS, s.o.Dir); err != nil {
+		return nil, s.lockFailed(err)
+	}
+	if err := s.open(dir); err != nil {
+		s.lock.release()
+		return nil, err
+	}
+	s.syncer.start(s)
+	return s, nil
+}
+
+func (s *Store) open(dir string) (err error) {
+	defer s.recoverFatal(&err)
+	cache := pebble.NewCache(s.o.CacheSize)
+	defer cache.Unref()
+	s.db, err = pebble.Open(dir, s.pebbleOptions(cache))
+	if err != nil {
+		if strings.Contains(err.Error(), "unknown format major version") {
+			return fault.New(fault.StoreFormatNewer, "the store in %s was written by a newer version", s.o.Dir).Because(err).WithHint("run that version")
+		}
+		return s.failed(err)
+	}
+	if err = s.identify(); err == nil {
+		err = s.events.load(s)
+	}
+	if err != nil {
+		s.db.Close()
+	}
+	return err
+}
+
+func (s *Store) pebbleOptions(cache *pebble.Cache) *pebble.Options {
+	p := &pebble.Options{
+		FS:                         s.o.FS,
+		Cache:                      cache,
+		MemTableSize:               uint64(s.o.MemTableSize),
+		FormatMajorVersion:         pebbleFormat,
+		ReadOnly:                   s.o.ReadOnly,
+		Logger:                     pebbleLogger{s},
+		EventListener:              s.listener(),
+		L0CompactionThreshold:      4,
+		L0StopWritesThreshold:      24,
+		CompactionConcurrencyRange: func() (int, int) { return 1, 2 },
+	}
+	for i := range p.Levels {
+		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	return p
+}
+
+// identify reads who the store is and begins a new epoch, or names a new store.
+func (s *Store) identify() error {
+	b, err := s.get(s.db, identityKey)
+	if err != nil {
+		return err
+	}
+	var r identityRecord
+	if b == nil {
+		r = identityRecord{Format: formatVersion, ID: newID(), Pipeline: s.o.Pipeline}
+	} else if err := json.Unmarshal(b, &r); err != nil {
+		return s.corrupt("identity: %v", err)
+	}
+	if r.Format > formatVersion {
+		return fault.New(fault.StoreFormatNewer, "the store in %s has format %d, this version knows up to %d", s.o.Dir, r.Format, formatVersion).
+			WithHint("run the version of Sluice that wrote it")
+	}
+	if r.Pipeline != s.o.Pipeline {
+		return fault.New(fault.StoreOfOtherPipeline, "the store in %s belongs to pipeline %q, this is %q", s.o.Dir, r.Pipeline, s.o.Pipeline).
+			WithHint("give this pipeline a storage folder of its own, or its old name")
+	}
+	if !s.o.ReadOnly {
+		r.Epoch++
+		if err := s.db.Set(identityKey, mustJSON(r), pebble.Sync); err != nil {
+			return s.failed(err)
+		}
+	}
+	s.identity = Identity{r.ID, r.Epoch, r.Pipeline}
+	return nil
+}
+
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

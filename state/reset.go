@@ -1,0 +1,171 @@
+package state
+
+import (
+	"encoding/json"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"sluice/fault"
+)
+
+// Reset gives each of the tables a new, empty generation and each of the flows a new generation without position, start,
+// end, completion, plan, counters and subscriptions, in one durable commit (FR-01, FR-08, FR-09, FR-11). With flows alone
+// it is a checkpoint reset (FR-13): the tables keep their rows. Names the store does not know are passed over.
+//
+// The commit is atomic, however large the tables, since rows go by range deletion: there is no half-done reset to resume,
+// so no record of an intent is needed (FR-O2).
+//
+// Tables and flows must not be in use. Table objects taken before are retired: take them again with Store.Table, which
+// accepts any definition for a table that was reset (FR-17). Flow objects stay valid. Readers of a table that is reset
+// find SOURCE_RESET unless they are reset with it (D-28).
+func (s *Store) Reset(tables, flows []string) error {
+	b := s.db.NewBatch()
+	defer b.Close()
+	for _, name := range tables {
+		if err := s.resetTable(b, name); err != nil {
+			return err
+		}
+	}
+	var reset []*Flow
+	for _, name := range flows {
+		f, err := s.knownFlow(name)
+		if err != nil {
+			return err
+		}
+		if f != nil {
+			f.reset(b)
+			reset = append(reset, f)
+		}
+	}
+	if err := s.unsubscribeAll(b, reset); err != nil {
+		return err
+	}
+	if err := s.commit(b, true); err != nil {
+		return err
+	}
+	for _, name := range tables {
+		s.retire(name)
+	}
+	return s.afterReset(reset)
+}
+
+// resetTable moves a table to a new instance and deletes everything under the old one.
+func (s *Store) resetTable(b *pebble.Batch, name string) error {
+	var r tableRecord
+	ok, err := readJSON(s, s.db, nameKey(kindTable, name), &r)
+	if !ok {
+		return err
+	}
+	s.deleteInstance(b, r.Instance)
+	r = tableRecord{Generation: r.Generation + 1}
+	if r.Instance, err = s.newInstance(); err != nil {
+		return err
+	}
+	must(b.Set(nameKey(kindTable, name), mustJSON(r), nil))
+	return nil
+}
+
+// instanceKinds are the kinds of keys that begin with a table's instance.
+var instanceKinds = []byte{kindVersion, kindReader, kindCommit, kindTrim, kindAppends, kindChanges, kindCopy, kindRows, kindFloors}
+
+func (s *Store) deleteInstance(b *pebble.Batch, instance uint32) {
+	for _, kind := range instanceKinds {
+		prefix := idKey(kind, instance)
+		must(b.DeleteRange(prefix, prefixEnd(prefix), nil))
+	}
+}
+
+// retire makes an open table unusable.
+func (s *Store) retire(name string) {
+	t := s.openTable(name)
+	if t == nil {
+		return
+	}
+	s.mu.Lock()
+	delete(s.tables, name)
+	s.mu.Unlock()
+	t.retire(fault.New(fault.SourceReset, "table %s was fully refreshed", name).
+		WithHint("refresh the reading flow's target too, or reset the flow's checkpoint"))
+}
+
+// knownFlow returns a flow the store knows, or nil.
+func (s *Store) knownFlow(name string) (*Flow, error) {
+	v, err := s.get(s.db, nameKey(kindFlow, name))
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return s.Flow(name)
+}
+
+// flowKinds are the kinds of keys that begin with a flow's number and belong to a generation. Numbers of splits do not:
+// they survive (D-1).
+var flowKinds = []byte{kindProgress, kindBound, kindPosition, kindCounter, kindPlan}
+
+// reset writes the flow's new generation into b.
+func (f *Flow) reset(b *pebble.Batch) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.record
+	r.Generation++
+	must(b.Set(nameKey(kindFlow, f.name), mustJSON(r), nil))
+	for _, kind := range flowKinds {
+		prefix := idKey(kind, r.ID)
+		must(b.DeleteRange(prefix, prefixEnd(prefix), nil))
+	}
+}
+
+// unsubscribeAll ends every subscription of the flows: what was kept for them is of no use to a new generation.
+func (s *Store) unsubscribeAll(b *pebble.Batch, flows []*Flow) error {
+	gone := map[uint32]bool{}
+	for _, f := range flows {
+		gone[f.record.ID] = true
+	}
+	return s.eachOf(s.db, key(kindReader), func(k, _ []byte) error {
+		instance, flow := be32(k), be32(k[4:])
+		if gone[flow] {
+			prefix := copyPrefix(instance, flow)
+			must(b.DeleteRange(prefix, prefixEnd(prefix), nil))
+			must(b.Delete(readerKey(instance, flow), nil))
+		}
+		return nil
+	})
+}
+
+// afterReset reads what changed back into the objects in memory.
+func (s *Store) afterReset(flows []*Flow) error {
+	for _, f := range flows {
+		if err := f.reload(); err != nil {
+			return err
+		}
+		for _, t := range s.openTables() {
+			t.mu.Lock()
+			delete(t.readers, f.record.ID)
+			t.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+func (f *Flow) reload() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v, err := f.store.get(f.store.db, nameKey(kindFlow, f.name))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(v, &f.record); err != nil {
+		return f.store.fail(f.store.corrupt("flow %s: %v", f.name, err))
+	}
+	return f.load()
+}
+
+// openTables returns the open tables.
+func (s *Store) openTables() []*Table {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*Table
+	for _, t := range s.tables {
+		out = append(out, t)
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package state
+
+import (
+	"encoding/binary"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"sluice/batch"
+)
+
+// trimRecord is what retention removed from an append table: the commits before first, with so many rows and bytes.
+type trimRecord struct {
+	first       int64 // 0 and 1 say that nothing was
+	rows, bytes int64
+}
+
+func (r trimRecord) encode() []byte {
+	return binary.AppendVarint(binary.AppendVarint(binary.AppendVarint(nil, r.first), r.rows), r.bytes)
+}
+
+func (s *Store) trimOf(r pebble.Reader, instance uint32) (trimRecord, error) {
+	v, err := s.get(r, idKey(kindTrim, instance))
+	if err != nil || v == nil {
+		return trimRecord{}, err
+	}
+	in := reader{b: v}
+	out := trimRecord{in.varint(), in.varint(), in.varint()}
+	if err := in.done(); err != nil {
+		return out, s.readFailed(err)
+	}
+	return out, nil
+}
+
+// A feed or an append table is trimmed when so many commits have become useless, or when so many rows were written since
+// the last time: each trim leaves a mark in the store that readers step over until it is compacted away.
+const (
+	trimCommits = 256
+	trimRows    = 1 << 20
+	trimAtLeast = 16 // commits
+)
+
+// passing is called with the batch by which a flow moves over a range. Tables that are read drop what every reader has
+// committed; the removal goes into b. The flow's own new position counts from the next time on, when it is known to be
+// committed.
+func (s *Store) passing(r batch.Range, b *pebble.Batch) error {
+	for _, split := range r.Splits {
+		if t := s.openTable(split.Split); t != nil {
+			if err := t.trim(b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// passed is called when that batch was committed.
+func (s *Store) passed(f *Flow, r batch.Range) {
+	for _, split := range r.Splits {
+		if t := s.openTable(split.Split); t != nil {
+			t.mu.Lock()
+			if reader := t.readers[f.record.ID]; reader != nil {
+				reader.at = split.To
+			}
+			t.mu.Unlock()
+		}
+	}
+}
+
+// openTable returns a table if it is open.
+func (s *Store) openTable(name string) *Table {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tables[name]
+}
+
+// trim removes what no subscribed reader needs: copies that were read, change feed, and, where retention says so, appends.
+func (t *Table) trim(b *pebble.Batch) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.readers) == 0 {
+		return nil
+	}
+	low := t.version.version + 1
+	for flow, r := range t.readers {
+		low = min(low, r.at.At)
+		if r.Copied > 0 && r.at.At > r.From {
+			t.dropCopy(b, flow, r)
+		}
+	}
+	switch {
+	case t.record.Keyed && t.worthTrimming(low-t.feedFirst, t.version.feed):
+		t.trimFeed(b, low)
+	case !t.record.Keyed && t.retention == RetainConsumed && t.worthTrimming(low-t.trimmed.first, t.version.rows):
+		return t.trimAppends(b, low)
+	}
+	return nil
+}
+
+// worthTrimming judges a trim of some commits, when so many rows have been written in all.
+func (t *Table) worthTrimming(commits, written int64) bool {
+	if commits < trimCommits && (commits < trimAtLeast || written-t.trimmedAt < trimRows) {
+		return false
+	}
+	t.trimmedAt = written
+	return true
+}
+
+// trimFeed removes the changes before a commit.
+func (t *Table) trimFeed(b *pebble.Batch, low int64) {
+	id := t.record.Instance
+	must(b.DeleteRange(idKey(kindChanges, id), chunkKey(kindChanges, id, batch.Offset{At: low}), nil))
+	must(b.DeleteRange(idKey(kindCommit, id), commitKey(id, low), nil))
+	t.feedFirst = low
+}
+
+// trimAppends removes the commits before first.
+func (t *Table) trimAppends(b *pebble.Batch, first int64) error {
+	id := t.record.Instance
+	v, err := t.store.get(t.store.db, commitKey(id, first-1))
+	if err != nil || v == nil {
+		return err
+	}
+	c, err := decodeCommit(v)
+	if err != nil {
+		return t.store.readFailed(err)
+	}
+	r := trimRecord{first, c.rows, c.bytes}
+	must(b.DeleteRange(idKey(kindAppends, id), chunkKey(kindAppends, id, batch.Offset{At: first}), nil))
+	must(b.DeleteRange(idKey(kindCommit, id), commitKey(id, first), nil))
+	must(b.Set(idKey(kindTrim, id), r.encode(), nil))
+	t.trimmed = r
+	return nil
+}
+
+// trimOld removes the commits of an append table that are older than its retention allows at the given time. It is
+// called with the batch of the next commit.
+func (t *Table) trimOld(b *pebble.Batch, now int64) error {
+	if t.retention != RetainFor || now == 0 {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	first := int64(0)
+	err := t.store.eachOf(t.store.db, idKey(kindCommit, t.record.Instance), func(k, v []byte) error {
+		c, err := decodeCommit(v)
+		if err != nil {
+			return err
+		}
+		if c.time >= now-t.maxAge.Microseconds() {
+			return errEnough
+		}
+		first = int64(binary.BigEndian.Uint64(k)) + 1
+		return nil
+	})
+	if err != nil && err != errEnough {
+		return err
+	}
+	if !t.worthTrimming(first-t.trimmed.first, t.version.rows) {
+		return nil
+	}
+	return t.trimAppends(b, first)
+}
