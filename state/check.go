@@ -87,7 +87,7 @@ func (t *Table) check() error {
 		if err = t.checkGroups(); err == nil {
 			err = t.checkFloors()
 		}
-		if err == nil && t.feedFirst <= t.version.version {
+		if err == nil && t.record.Feed && t.feedFirst <= t.version.version {
 			err = t.checkChunks(kindChanges, t.feedFirst)
 		}
 	} else {

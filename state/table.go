@@ -228,10 +228,14 @@ func (spec TableSpec) keyNames() []string {
 // save stores a record and takes it over. The table is locked.
 func (t *Table) save(r tableRecord) error {
 	err := t.store.update(func(b *pebble.Batch) { must(b.Set(nameKey(kindTable, t.name), mustJSON(r), nil)) })
-	if err == nil {
-		t.record = r
+	if err != nil {
+		return err
 	}
-	return err
+	if r.Feed && !t.record.Feed {
+		t.feedFirst = t.version.version + 1
+	}
+	t.record = r
+	return nil
 }
 
 // setFloors records whether floors are stored under their own prefix; those that are not any more are removed.
