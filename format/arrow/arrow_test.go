@@ -38,7 +38,7 @@ func TestSchema(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(got.String()), " ")
 	for _, want := range []string{"a: type=bool -", "b: type=decimal(10, 2), nullable", "c: type=timestamp[us, tz=UTC]", "d: type=timestamp[us], nullable", "e: type=extension<arrow.json",
-		"f: type=list<element: int32", "g: type=map<utf8, float64", "h: type=struct<x: binary>"} {
+		"f: type=list<element: int32", "g: type=map<utf8, float64", "h: type=struct<x: binary nullable>"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)
 		}
