@@ -234,7 +234,7 @@ func (c *copier) group(it *pebble.Iterator, k []byte) error {
 	floor := bytes.Clone(g.floor)
 	r := reader{b: bytes.Clone(g.inline)}
 	for range g.rows {
-		row := r.b
+		var row []byte
 		if !g.spilled {
 			_, row = nextRow(&r)
 		} else if !it.Next() {

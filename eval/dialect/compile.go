@@ -13,13 +13,12 @@ import (
 // around that the checks, which see the row as it would be written (EX-O5).
 type compiler struct {
 	*binder
-	a       *Analysis
-	root    *query
-	top     *selection // of the root, when columns can be added to it
-	table   *derived   // the root in FROM, when they cannot
-	stored  []*output
-	needs   needs
-	outputs []string
+	a      *Analysis
+	root   *query
+	top    *selection // of the root, when columns can be added to it
+	table  *derived   // the root in FROM, when they cannot
+	stored []*output
+	needs  needs
 }
 
 func compile(a *Analysis, p Projection) (*Compiled, fault.List) {

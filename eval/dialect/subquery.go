@@ -65,7 +65,7 @@ func (f *frame) inQuery(e *syntax.In, x value) value {
 		return wrong(e.Pos)
 	}
 	y := sub.outputs[0].value
-	x, y, ok = f.alike("IN", x, y, e.Pos)
+	x, _, ok = f.alike("IN", x, y, e.Pos)
 	if !ok {
 		return wrong(e.Pos)
 	}

@@ -71,7 +71,7 @@ func TestVirtualTime(t *testing.T) {
 		}
 		began = time.Now()
 		for err == nil && !pos.Reached(until) {
-			cols, r, _, err = s.Read(ctx, pos, batch.Limit{Until: until})
+			_, r, _, err = s.Read(ctx, pos, batch.Limit{Until: until})
 			pos = pos.With(r)
 		}
 		mustFail(t, err, fault.OpenTransaction)
