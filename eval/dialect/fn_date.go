@@ -51,7 +51,7 @@ var dates = []*function{
 	{name: "unix_micros", args: "timestamp", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.epochIn(1) }},
 	{name: "unix_date", args: "date", min: 1, max: 1, exact: exact, bind: simple(integer, "CAST(%s - DATE '1970-01-01' AS INTEGER)", date)},
 	{name: "timestamp_seconds", args: "number", min: 1, max: 1, exact: exact, bind: func(c *call) value {
-		if !c.args[0].typ.IsNumeric() {
+		if !c.args[0].typ.IsNumeric() && c.args[0].typ.Kind != batch.Void {
 			return c.mistyped(0, "a number")
 		}
 		return c.convert(c.args[0], timestamp, false)

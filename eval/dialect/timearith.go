@@ -10,7 +10,7 @@ import (
 
 // timeArithmetic is + and - with a date, a timestamp or an interval on one side.
 func (f *frame) timeArithmetic(op string, x, y value, pos syntax.Pos) value {
-	if op == "+" && (x.typ.Kind == batch.Interval || !isTime(x.typ)) {
+	if op == "+" && (x.typ.Kind == batch.Interval || isTime(y.typ)) {
 		x, y = y, x
 	}
 	minus := op == "-"
@@ -51,9 +51,6 @@ func (f *frame) addDays(day, days value, minus bool, pos syntax.Pos) value {
 
 // plus adds an interval to x. Days and months are those of the calendar in the session's zone.
 func (f *frame) plus(x, y value, span *interval, pos syntax.Pos) value {
-	if x.typ.Kind == batch.String {
-		x = f.convert(x, timestamp, false)
-	}
 	months := span.months != 0 || span.yearly
 	var sql string
 	typ := x.typ
@@ -76,6 +73,8 @@ func (f *frame) plus(x, y value, span *interval, pos syntax.Pos) value {
 		sql = f.zone.instant(fmt.Sprintf("(%s + INTERVAL (%d) MONTH)", f.zone.local(x.sql), span.months))
 	case x.typ.Kind == batch.Timestamp:
 		sql = f.plusInstant(x.sql, span)
+	case x.typ.Kind == batch.String || x.typ.Kind == batch.Void:
+		return f.fail(fault.New(fault.UnsupportedMeaning, "an INTERVAL is added to %s", x.typ).At(pos).WithHint("CAST to DATE or TIMESTAMP"))
 	default:
 		return f.fail(fault.New(fault.OperandsDiffer, "an INTERVAL is added to %s", x.typ).At(pos).WithHint("CAST to DATE or TIMESTAMP"))
 	}

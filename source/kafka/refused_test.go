@@ -36,32 +36,48 @@ func TestNotAuthorized(t *testing.T) {
 	mustFail(t, k.source("secret", login...).Check(within(t, time.Minute)), fault.KafkaAuthorization, "secret")
 }
 
-// A batch that was damaged on the broker's disk: what lies before it is read, then the flow stops there.
+// A batch that was damaged on the broker's disk, or never was right: what lies before it is read, then the flow stops there.
 func TestDamagedBatch(t *testing.T) {
-	b := testenv.Broker(t, broker.Options{})
-	k := newCluster(t, b.Brokers())
-	topic := k.topic(1)
-	k.produce(topic, 0, "a", "b")
-	good := kmsg.Record{Value: []byte("a")}
-	damaged := encodeBatch(1, 0, -1, kmsg.Record{Value: []byte("b")})
+	record := kmsg.Record{Value: []byte("b")}
+	damaged := encodeBatch(1, 0, -1, record)
 	damaged[len(damaged)-2] ^= 0x20
+	cut := encodeBatch(1, 0, -1, record)
+	for name, c := range map[string]struct {
+		batch []byte
+		say   string
+	}{
+		"checksum":    {damaged, "checksum"},
+		"compression": {encodeBatch(1, int16(kgo.CodecSnappy), -1, record), "corrupt input"},
+		"record":      {seal(cut[:len(cut)-1]), "not whole"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := testenv.Broker(t, broker.Options{})
+			k := newCluster(t, b.Brokers())
+			topic := k.topic(1)
+			k.produce(topic, 0, "a", "b")
+			serve(b, encodeBatch(0, 0, -1, kmsg.Record{Value: []byte("a")}), c.batch)
+			s := k.source(topic)
+			pos := start(t, s)
+			got, r := next(t, s, pos, batch.Limit{})
+			equal(t, got, "0@0=a")
+			for range 2 {
+				_, _, _, err := s.Read(within(t, time.Minute), pos.With(r), batch.Limit{})
+				mustFail(t, err, fault.CorruptBatch, topic+"/0", "offset 1", c.say)
+			}
+		})
+	}
+}
+
+// serve makes a broker answer every fetch with the same batches.
+func serve(b *broker.Broker, batches ...[]byte) {
 	b.Cluster().ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		b.Cluster().KeepControl()
 		asked := req.(*kmsg.FetchRequest)
 		resp := req.ResponseKind().(*kmsg.FetchResponse)
 		at := kmsg.NewFetchResponseTopic()
 		at.Topic, at.TopicID = asked.Topics[0].Topic, asked.Topics[0].TopicID
-		at.Partitions = append(at.Partitions, *answer(2, 2, encodeBatch(0, 0, -1, good), damaged))
+		at.Partitions = append(at.Partitions, *answer(2, 2, batches...))
 		resp.Topics = append(resp.Topics, at)
 		return resp, nil, true
 	})
-	s := k.source(topic)
-	pos := start(t, s)
-	got, r := next(t, s, pos, batch.Limit{})
-	equal(t, got, "0@0=a")
-	_, _, _, err := s.Read(within(t, time.Minute), pos.With(r), batch.Limit{})
-	mustFail(t, err, fault.CorruptBatch, topic+"/0", "offset 1", "checksum")
-	if fault.From(err).Code.Retry != fault.Never {
-		t.Error(err)
-	}
 }
