@@ -50,8 +50,10 @@ func (a *attachment) transact(ctx context.Context, i sink.Identity, records []*k
 	if err == nil {
 		return nil
 	}
-	if _, _, failed := a.client.ProducerID(ctx); errors.Is(err, kerr.OperationNotAttempted) && failed != nil {
-		err = failed // why it was not attempted
+	if errors.Is(err, kerr.OperationNotAttempted) {
+		if _, _, failed := a.client.ProducerID(ctx); failed != nil {
+			err = failed // why it was not attempted
+		}
 	}
 	a.abort()
 	if isFencing(err) && ctx.Err() == nil {

@@ -63,6 +63,9 @@ func (s *Sink) connect(ctx context.Context) error {
 	}
 	t, err := s.describe(ctx, c)
 	if err == nil {
+		err = s.createBatches(ctx, c, t)
+	}
+	if err == nil {
 		err = s.stage(ctx, c, t)
 	}
 	if err != nil {

@@ -58,10 +58,7 @@ func (s *Sink) describe(ctx context.Context, c *pgx.Conn) (*table, error) {
 	if err := t.read(ctx, c, oid); err != nil {
 		return nil, s.fault(ctx, err, "looking up the columns of %s", t.name)
 	}
-	if err := t.fit(s.config.Fields); err != nil {
-		return nil, err
-	}
-	return t, s.createBatches(ctx, c, t)
+	return t, t.fit(s.config.Fields)
 }
 
 func (t *table) read(ctx context.Context, c *pgx.Conn, oid uint32) error {

@@ -57,7 +57,7 @@ func defaults() Config {
 		Compression:        "lz4",
 		Linger:             5 * time.Millisecond,
 		RequestBytes:       1 << 20,
-		DeliveryTimeout:    2 * time.Minute,
+		DeliveryTimeout:    30 * time.Second,
 		TransactionTimeout: time.Minute,
 		requestTimeout:     30 * time.Second,
 		dialTimeout:        5 * time.Second,

@@ -101,7 +101,7 @@ var producer = []setting{
 	enum("compression.type", "none, gzip, snappy, lz4 (the default) or zstd.", []string{"none", "gzip", "snappy", "lz4", "zstd"}, func(c *Config, s string) { c.Compression = s }),
 	millis("linger.ms", "How long a request waits for more records. Default 5.", func(c *Config, d time.Duration) { c.Linger = d }),
 	number("max.request.size", "Largest record batch. Default 1048576; the topic's max.message.bytes has to allow it.", func(c *Config, n int64) { c.RequestBytes = n }),
-	millis("delivery.timeout.ms", "How long a record may take until it is acknowledged. Default 120000.", func(c *Config, d time.Duration) { c.DeliveryTimeout = d }),
+	millis("delivery.timeout.ms", "How long a batch may take until it is acknowledged; after it the batch is tried again. Default 30000.", func(c *Config, d time.Duration) { c.DeliveryTimeout = d }),
 	millis("transaction.timeout.ms", "After which time without an end a broker aborts a batch. Default 60000.", func(c *Config, d time.Duration) { c.TransactionTimeout = d }),
 }
 
