@@ -9,4 +9,5 @@ var (
 	FileCompressed  = define("UNSUPPORTED_FILE_COMPRESSION", User, AfterChange, "A file's name says that it is compressed, which read_files cannot read.")
 	RecordTooLarge  = define("RECORD_TOO_LARGE", Data, AfterChange, "A record of a file is larger than maxRecordSize; often a quote that is never closed.")
 	InvalidFileGlob = define("INVALID_GLOB_PATTERN", User, AfterChange, "The path of read_files is no pattern: a bracket or brace is not closed.")
+	FileNotWritten  = define("FILE_NOT_WRITTEN", External, Backoff, "The operating system refuses to write, sync or rename a file of a file sink.")
 )
