@@ -15,7 +15,7 @@ var aggregates = []*function{
 	{name: "count", args: "* | x, ...", min: 0, max: -1, kind: aggregate, exact: exact, bind: bindCount},
 	{name: "count_if", args: "condition", min: 1, max: 1, kind: aggregate, exact: exact, bind: func(c *call) value {
 		x := c.condition(c.args[0], "the argument of count_if")
-		return c.over(bigint, "count_if(%s)", x)
+		return c.over(bigint, "count(CASE WHEN %s THEN 1 END)", x)
 	}},
 	{name: "sum", args: "x", min: 1, max: 1, kind: aggregate, exact: "exact for integers and DECIMAL; of FLOAT and DOUBLE it " + inOrder, bind: bindSum},
 	{name: "avg mean", args: "x", min: 1, max: 1, kind: aggregate, exact: "exact for DECIMAL; else a DOUBLE that " + inOrder, bind: bindAvg},
@@ -53,17 +53,28 @@ func (c *call) misplaced() *fault.Error {
 	case c.fn.kind == window && e.Over == nil:
 		return fault.New(fault.MissingWindow, "%s has no OVER", c.name).At(c.pos).WithHint("write %s(...) OVER (PARTITION BY ... ORDER BY ...)", c.name)
 	case c.inside != "" && e.Over == nil:
-		return fault.New(fault.InvalidAggregate, "%s stands inside %s", c.name, c.inside).At(c.pos).WithHint("compute it in a subquery")
+		return fault.New(fault.NestedAggregate, "%s stands inside %s", c.name, c.inside).At(c.pos).WithHint("compute it in a subquery")
 	case e.Over != nil && (!c.windows || c.inside != ""):
-		return fault.New(fault.InvalidAggregate, "a window function cannot stand in %s", c.place()).At(c.pos).WithHint("compute it in a subquery")
+		return fault.New(fault.WindowNotAllowed, "a window function cannot stand in %s", c.place()).At(c.pos).WithHint("compute it in a subquery")
 	case e.Over == nil && !c.aggregates:
-		return fault.New(fault.InvalidAggregate, "the aggregate %s cannot stand in %s", c.name, c.place()).At(c.pos).WithHint("use HAVING, or compute it in a subquery")
+		return fault.New(c.noAggregate(), "the aggregate %s cannot stand in %s", c.name, c.place()).At(c.pos).WithHint("use HAVING, or compute it in a subquery")
 	case len(e.OrderBy) > 0:
 		return fault.New(fault.UnsupportedFunction, "ORDER BY inside %s is not supported", c.name).At(c.pos)
 	case e.Over != nil && (e.Distinct || e.Filter != nil):
 		return fault.New(fault.UnsupportedFunction, "DISTINCT and FILTER are not supported over a window").At(c.pos)
 	}
 	return nil
+}
+
+// noAggregate is the code of an aggregate in a clause that takes none.
+func (c *call) noAggregate() *fault.Code {
+	switch c.clause {
+	case "WHERE":
+		return fault.InvalidWhere
+	case "GROUP BY":
+		return fault.GroupByAggregate
+	}
+	return fault.InvalidAggregate
 }
 
 func (c *call) kindName() string {
@@ -306,7 +317,7 @@ func (c *call) windowFrame() (string, *fault.Error) {
 		return "", nil
 	}
 	if c.fn.kind == window {
-		return "", fault.New(fault.WindowWithoutOrder, "%s takes no frame", c.name).At(c.pos)
+		return "", fault.New(fault.InvalidWindowFrame, "%s takes no frame", c.name).At(c.pos)
 	}
 	words := strings.Fields(frame)
 	for i, w := range words {
@@ -340,7 +351,7 @@ func bindRank(sql string, byOrder bool) func(*call) value {
 }
 
 func (c *call) needsOrder() value {
-	return c.fail(fault.New(fault.WindowWithoutOrder, "the window of %s has no ORDER BY", c.name).At(c.pos).WithHint("add ORDER BY to OVER (...)"))
+	return c.fail(fault.New(fault.WindowNotOrdered, "the window of %s has no ORDER BY", c.name).At(c.pos).WithHint("add ORDER BY to OVER (...)"))
 }
 
 // bindNeighbour is lag and lead.

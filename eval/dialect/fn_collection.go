@@ -136,7 +136,7 @@ func (f *frame) structValues(values []value, names []string, pos syntax.Pos) val
 		} else {
 			seen[low] = true
 		}
-		fields[i] = batch.Field{Name: names[i], Type: v.typ, NotNull: v.notNull}
+		fields[i] = batch.Field{Name: names[i], Type: v.typ}
 		members[i] = escapeFormat(quoteName(names[i])) + " := %s"
 	}
 	out := compose(batch.StructOf(fields...), "struct_pack("+strings.Join(members, ", ")+")", values...)

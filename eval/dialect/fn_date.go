@@ -244,13 +244,13 @@ func (c *call) format(x value, pattern string, arg int) value {
 
 func bindUnixTimestamp(c *call) value {
 	x := c.args[0]
-	if x.typ.Kind == batch.String {
-		if !c.has(1) {
-			x = c.parseWith("yyyy-MM-dd HH:mm:ss")
-		} else {
-			x = c.parse(timestamp)
-		}
-	} else {
+	switch {
+	case x.typ.Kind == batch.TimestampNTZ: // taken as a time of UTC, whatever the session's zone
+	case x.typ.Kind == batch.String && !c.has(1):
+		x = c.parseWith("yyyy-MM-dd HH:mm:ss")
+	case x.typ.Kind == batch.String:
+		x = c.parse(timestamp)
+	default:
 		x = c.as(0, timestamp)
 	}
 	if isBroken(x) {

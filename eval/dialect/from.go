@@ -306,10 +306,10 @@ func (f *frame) using(i int, id syntax.Ident, kind string, ls, rs, both *scope) 
 	if kind == "LEFT SEMI" || kind == "LEFT ANTI" {
 		return compose(boolean, "(%s = %s)", x, y), true
 	}
-	merged := x
+	merged := l.value()
 	switch kind {
 	case "RIGHT":
-		merged = y
+		merged = r.value()
 	case "FULL":
 		merged = compose(x.typ, "coalesce(%s, %s)", x, y)
 	}

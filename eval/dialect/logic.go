@@ -15,7 +15,7 @@ func (f *frame) condition(v value, where string) value {
 	switch {
 	case isBroken(v) || v.typ.Kind == batch.Boolean:
 		return v
-	case v.typ.Kind == batch.Void || v.typ.Kind == batch.String && v.konst != nil:
+	case v.typ.Kind == batch.Void:
 		return f.convert(v, boolean, false)
 	}
 	return f.fail(fault.New(fault.ConditionNotBoolean, "%s is %s, not BOOLEAN", where, v.typ).At(v.pos).WithHint("compare it with something"))

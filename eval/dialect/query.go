@@ -191,7 +191,7 @@ func (b *binder) setOperation(e *syntax.SetOp, outer *scope) *query {
 // checkOrdered reports a type whose values cannot be told apart.
 func (b *binder) checkOrdered(typ batch.Type, what string, pos syntax.Pos) {
 	if typ.Kind != batch.Void && !typ.Orderable() {
-		b.report(fault.New(fault.OperandNotOrdered, "%s does not take a column of type %s", what, typ).At(pos))
+		b.report(fault.New(fault.SetOperationOnMap, "%s does not take a column of type %s", what, typ).At(pos).WithHint("take parts of it"))
 	}
 }
 
@@ -222,7 +222,7 @@ func (b *binder) values(e *syntax.Values, outer *scope) *query {
 	columns := make([][]value, width)
 	for _, row := range e.Rows {
 		if len(row) != width {
-			b.report(fault.New(fault.NumColumnsMismatch, "a row of VALUES has %d values, the first one %d", len(row), width).At(row[0].Position()))
+			b.report(fault.New(fault.InlineTableColumns, "a row of VALUES has %d values, the first one %d", len(row), width).At(row[0].Position()))
 			return &query{body: list}
 		}
 		for i, x := range row {

@@ -177,21 +177,6 @@ func (f *frame) item(i item) *output {
 	return &output{name: name, value: v}
 }
 
-// columnName is what Spark calls a column that the query does not name.
-func columnName(e syntax.Expr) string {
-	switch e := e.(type) {
-	case *syntax.Column:
-		return e.Name.Parts[len(e.Name.Parts)-1].Text
-	case *syntax.Field:
-		return e.Name.Text
-	case *syntax.Cast:
-		if c, ok := e.X.(*syntax.Column); ok {
-			return columnName(c)
-		}
-	}
-	return syntax.PrintExpr(e)
-}
-
 // grouping understands GROUP BY: expressions, numbers of the select list, and its names.
 func (f *frame) grouping(e *syntax.Select, items []item) []value {
 	g := f.forClause("GROUP BY", false, false)
@@ -263,7 +248,7 @@ func (b *binder) checkGrouping(s *selection, out *query, e *syntax.Select) {
 		values = append(values, k.value)
 		grouped = grouped || k.value.is(aggregated)
 	}
-	if !grouped {
+	if !grouped || isBroken(s.groups...) {
 		return
 	}
 	if b.opt.Streaming && out.stream != nil {
@@ -272,7 +257,11 @@ func (b *binder) checkGrouping(s *selection, out *query, e *syntax.Select) {
 	}
 	for _, v := range values {
 		if len(v.free) > 0 && !isBroken(v) {
-			b.report(fault.New(fault.MissingAggregation, "the column %s is neither in GROUP BY nor inside an aggregate function", batch.QuoteName(v.free[0].name)).At(v.pos).
+			code := fault.MissingAggregation
+			if len(e.GroupBy) == 0 && !e.GroupByAll {
+				code = fault.MissingGroupBy
+			}
+			b.report(fault.New(code, "the column %s is neither in GROUP BY nor inside an aggregate function", batch.QuoteName(v.free[0].name)).At(v.pos).
 				WithHint("add it to GROUP BY, or take any_value(%s)", batch.QuoteName(v.free[0].name)))
 		}
 	}
