@@ -24,20 +24,22 @@ type entry struct {
 // Group fills dst with the rows of keys by key: groups in the order of the keys' bytes, rows of a group in the order of
 // the batch.
 //
-// Keys of one table begin alike, then have a byte that spreads them evenly (state's shard). So rows are dealt into 256
-// piles by the first byte that differs, and each pile is sorted by the eight bytes after what its keys have in common;
-// whole keys are compared only where those are equal.
+// Keys of one table begin alike, then have a byte that spreads them evenly (state's shard), then often begin alike again.
+// So rows are dealt into 256 piles by the first byte that differs, and each pile is sorted by the eight bytes after what
+// all keys have in common behind that byte; whole keys are compared only where those are equal. Keys are read from front
+// to back: in the order of the piles they lie all over memory.
 func (g *Grouper) Group(dst *batch.Groups, keys *batch.Keys) {
 	dst.Reset()
 	n := keys.Len()
 	if n == 0 {
 		return
 	}
-	g.deal(keys, commonPrefix(keys, nil))
+	at := commonPrefix(keys, 0)
+	g.deal(keys, at, at+1+commonPrefix(keys, at+1))
 	start := int32(0)
 	for _, end := range g.ends {
-		if end > start {
-			g.sortPile(g.entries[start:end], keys)
+		if end > start+1 {
+			sortPile(g.entries[start:end], keys)
 		}
 		start = end
 	}
@@ -51,34 +53,29 @@ func (g *Grouper) Group(dst *batch.Groups, keys *batch.Keys) {
 	dst.Starts = append(dst.Starts, int32(n))
 }
 
-// deal puts the rows into piles by the byte at the given place of their keys; g.ends says where each pile ends.
-func (g *Grouper) deal(keys *batch.Keys, at int) {
+// deal puts the rows into piles by the byte at the place pile of their keys, with the window at the place window; g.ends
+// says where each pile ends.
+func (g *Grouper) deal(keys *batch.Keys, pile, window int) {
 	n := keys.Len()
 	g.entries = slices.Grow(g.entries[:0], n)[:n]
 	var next [256]int32
 	for i := range n {
-		next[byteAt(keys.At(i), at)]++
+		next[byteAt(keys.At(i), pile)]++
 	}
 	sum := int32(0)
 	for b := range next {
 		next[b], sum = sum, sum+next[b]
 	}
 	for i := range n {
-		b := byteAt(keys.At(i), at)
-		g.entries[next[b]].row = int32(i)
+		k := keys.At(i)
+		b := byteAt(k, pile)
+		g.entries[next[b]] = entry{windowAt(k, window), int32(i)}
 		next[b]++
 	}
 	g.ends = next
 }
 
-func (g *Grouper) sortPile(pile []entry, keys *batch.Keys) {
-	if len(pile) == 1 {
-		return
-	}
-	at := commonPrefix(keys, pile)
-	for i := range pile {
-		pile[i].window = windowAt(keys.At(int(pile[i].row)), at)
-	}
+func sortPile(pile []entry, keys *batch.Keys) {
 	slices.SortFunc(pile, func(a, b entry) int {
 		if a.window != b.window {
 			return cmp.Compare(a.window, b.window)
@@ -90,27 +87,22 @@ func (g *Grouper) sortPile(pile []entry, keys *batch.Keys) {
 	})
 }
 
-// same reports whether two neighbouring entries have the same key. Those of different piles may have equal windows.
+// same reports whether two neighbouring entries have the same key.
 func (g *Grouper) same(i, j int, keys *batch.Keys) bool {
 	a, b := g.entries[i], g.entries[j]
 	return a.window == b.window && bytes.Equal(keys.At(int(a.row)), keys.At(int(b.row)))
 }
 
-// commonPrefix is how many bytes the keys of a pile, or of all rows when pile is nil, have in common at their start.
-func commonPrefix(keys *batch.Keys, pile []entry) int {
-	if pile == nil {
-		first := keys.At(0)
-		for i := 1; i < keys.Len() && len(first) > 0; i++ {
-			first = first[:matching(first, keys.At(i))]
-		}
-		return len(first)
-	}
-	first := keys.At(int(pile[0].row))
-	for _, e := range pile[1:] {
-		first = first[:matching(first, keys.At(int(e.row)))]
+// commonPrefix is how many bytes all keys have in common from a place on.
+func commonPrefix(keys *batch.Keys, from int) int {
+	first := after(keys.At(0), from)
+	for i := 1; i < keys.Len() && len(first) > 0; i++ {
+		first = first[:matching(first, after(keys.At(i), from))]
 	}
 	return len(first)
 }
+
+func after(key []byte, from int) []byte { return key[min(from, len(key)):] }
 
 // matching is the length of the longest common prefix of a and b.
 func matching(a, b []byte) int {

@@ -32,13 +32,17 @@ func (w *Writer) Apply(e Edit) error {
 	if err != nil {
 		return err
 	}
-	a := applier{w: w, e: &e, rows: newRowEncoder(len(w.schema.Versions)-1, cols)}
+	a := applier{w: w, e: &e}
+	a.encode(newRowEncoder(len(w.schema.Versions)-1, cols))
 	defer a.close()
 	if w.feed != nil {
 		w.feed.sources = cols
 	}
 	w.applied = true
 	for g, op := range e.Edits.Ops {
+		if g%warmBlock == 0 {
+			a.touch(g, min(g+warmBlock, len(e.Edits.Ops)))
+		}
 		if err := a.apply(g, op); err != nil {
 			return err
 		}
@@ -51,8 +55,9 @@ func (w *Writer) Apply(e Edit) error {
 type applier struct {
 	w    *Writer
 	e    *Edit
-	rows rowEncoder
+	rows keptRows
 	old  *pebble.Iterator // over the groups, opened when old rows are needed
+	warm byte             // makes the loads of touch count
 	tied int              // groups of w.s.tiedGroups that have been passed
 }
 
@@ -62,13 +67,28 @@ func (a *applier) close() {
 	}
 }
 
+// touch brings what the groups from..to-1 need into the cache, all loads at once.
+func (a *applier) touch(from, to int) {
+	kept, at := &a.e.Edits.Kept, a.rows.at
+	for _, i := range kept.Rows[kept.Starts[from]:kept.Starts[to]] {
+		a.warm += a.rows.bytes[at[i]]
+	}
+	if x := a.w.t.floors.memory; x != nil {
+		for _, ref := range a.w.t.floors.refs[from:to] {
+			if ref != noEntry {
+				x.touch(ref)
+			}
+		}
+	}
+}
+
 func (a *applier) apply(g int, op batch.Op) error {
 	if op == batch.OpIgnore {
 		return nil
 	}
 	kept := a.e.Edits.Kept.Of(g)
-	first := int(kept[0])
-	k, floor := a.e.Keys.At(first), a.e.Sequences.At(first)
+	k := a.w.t.floors.keys.At(g)
+	floor, _ := a.rows.row(kept[0])
 	switch op {
 	case batch.OpInsert:
 		a.w.version.keys++
@@ -133,8 +153,9 @@ func (a *applier) oldGroup(k []byte) (group, error) {
 // put writes the kept rows as the whole group of a key.
 func (a *applier) put(g int, k, floor []byte, kept []int32) {
 	value := appendInlineHead(a.w.s.value[:0], floor, len(kept))
-	for _, row := range kept {
-		value = a.appendRow(value, row)
+	for _, i := range kept {
+		_, row := a.rows.row(i)
+		value = append(value, row...)
 	}
 	a.w.s.value = value
 	a.w.version.rows += int64(len(kept))
@@ -145,12 +166,6 @@ func (a *applier) put(g int, k, floor []byte, kept []int32) {
 	r := reader{b: value[len(appendInlineHead(nil, floor, len(kept))):]}
 	size, last := a.spill(k, &r, len(kept))
 	a.setSpilled(g, k, floor, int64(len(kept)), size, last)
-}
-
-// appendRow writes a row of the batch as part of an inline group.
-func (a *applier) appendRow(dst []byte, row int32) []byte {
-	a.w.s.row = a.rows.append(a.w.s.row[:0], int(row))
-	return appendText(appendPosition(dst, positionAt(&a.e.Positions, row)), a.w.s.row)
 }
 
 // spill writes n rows of an inline group under keys of their own, and returns what they take and the last position.
@@ -173,7 +188,7 @@ func (a *applier) putRow(k []byte, p rowPosition, row []byte) int64 {
 func (a *applier) set(g int, k, floor, value []byte, meta groupMeta) {
 	must(a.w.b.Set(k, value, nil))
 	a.w.version.bytes += int64(len(k) + len(value))
-	a.w.t.floors.set(a.w.b, g, a.e.Keys.Hash[a.e.Groups.Rows[a.e.Groups.Starts[g]]], k, floor, meta)
+	a.w.t.floors.set(a.w.b, g, floor, meta)
 }
 
 func (a *applier) setSpilled(g int, k, floor []byte, rows, size int64, last rowPosition) {
@@ -214,16 +229,17 @@ func (a *applier) joinInline(g int, k, floor []byte, kept []int32, old *group) e
 	for range old.rows {
 		p, row := nextRow(&r)
 		for len(kept) > 0 && positionAt(&a.e.Positions, kept[0]).compare(p) < 0 {
-			value = a.appendRow(value, kept[0])
-			kept = kept[1:]
+			_, row := a.rows.row(kept[0])
+			value, kept = append(value, row...), kept[1:]
 		}
 		value = appendText(appendPosition(value, p), row)
 	}
 	if r.done() != nil {
 		return a.w.t.store.readFailed(errShort)
 	}
-	for _, row := range kept {
-		value = a.appendRow(value, row)
+	for _, i := range kept {
+		_, row := a.rows.row(i)
+		value = append(value, row...)
 	}
 	a.w.s.value = value
 	if len(value) <= spillAt {
@@ -240,9 +256,9 @@ func (a *applier) joinInline(g int, k, floor []byte, kept []int32, old *group) e
 func (a *applier) joinSpilled(g int, k, floor []byte, kept []int32, old *group) {
 	size, last := old.bytes, old.last
 	for _, i := range kept {
-		p := positionAt(&a.e.Positions, i)
-		a.w.s.row = a.rows.append(a.w.s.row[:0], int(i))
-		size += a.putRow(k, p, a.w.s.row)
+		_, encoded := a.rows.row(i)
+		p, row := nextRow(&reader{b: encoded})
+		size += a.putRow(k, p, row)
 		if p.compare(last) > 0 {
 			last = p
 		}

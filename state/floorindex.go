@@ -22,7 +22,7 @@ type floorIndex struct {
 	arena  [][]byte // blocks of arenaBlock bytes; a longer entry has a block of its own over several places
 	free   int      // where the next entry goes, in bytes from the arena's start
 	wasted int      // bytes of entries that moved because their floor grew
-	warm   byte     // makes lookup's first loads count
+	warm   byte     // makes the loads of touch count
 }
 
 const (
@@ -58,31 +58,45 @@ func (x *floorIndex) entry(ref uint32) (meta groupMeta, key, floor []byte) {
 	return meta, b[h : h+k], b[h+k : h+k+f]
 }
 
-// lookup finds the entries of groups and fills refs, noEntry where the key is new. keys are those of the rows groups name.
+// warmBlock is how many keys are worked on together: few enough for what was touched to be in the cache still.
+const warmBlock = 128
+
+// lookup fills refs with the entries of keys, noEntry where a key is new, and calls found with each key's meta and floor,
+// empty where it is new. hash has the hash of each key's tuple.
 //
-// A probe costs two loads from memory that is seldom in a cache. They are made for all groups first, one after the other
-// and not waiting for each other; the comparing comes after.
-func (x *floorIndex) lookup(refs []uint32, touched []uint64, keys *Keys, groups *batch.Groups) {
+// A probe costs two loads from memory that is seldom in a cache. They are made for a block of keys first, one after the
+// other and not waiting for each other; the comparing comes after.
+func (x *floorIndex) lookup(refs []uint32, keys *batch.Keys, hash []uint64, found func(g int, meta groupMeta, floor []byte)) {
 	if len(x.slots) == 0 {
-		for g := range refs {
-			refs[g] = noEntry
-		}
-		return
+		x.slots = make([]uint64, minSlots)
 	}
 	mask := uint64(len(x.slots) - 1)
-	for g := range refs {
-		touched[g] = x.slots[keys.Hash[groups.Rows[groups.Starts[g]]]&mask]
-	}
-	for _, s := range touched[:len(refs)] {
-		if s != 0 {
-			x.warm += x.block(uint32(s&slotRef) - 1)[0]
+	var slots [warmBlock]uint64
+	for from := 0; from < len(hash); from += warmBlock {
+		block := hash[from:min(from+warmBlock, len(hash))]
+		for i, h := range block {
+			slots[i] = x.slots[h&mask]
+		}
+		for _, s := range slots[:len(block)] {
+			if s != 0 {
+				x.touch(uint32(s&slotRef) - 1)
+			}
+		}
+		for i, h := range block {
+			ref := x.find(slots[i], h, keys.At(from + i)[tupleAt:])
+			refs[from+i] = ref
+			if ref == noEntry {
+				found(from+i, 0, nil)
+				continue
+			}
+			meta, _, floor := x.entry(ref)
+			found(from+i, meta, floor)
 		}
 	}
-	for g := range refs {
-		row := groups.Rows[groups.Starts[g]]
-		refs[g] = x.find(touched[g], keys.Hash[row], keys.At(int(row))[tupleAt:])
-	}
 }
+
+// touch brings an entry into the cache.
+func (x *floorIndex) touch(ref uint32) { x.warm += x.block(ref)[0] }
 
 // find returns the entry of a key; slot is the content of the first slot its hash leads to.
 func (x *floorIndex) find(slot, hash uint64, key []byte) uint32 {

@@ -17,11 +17,13 @@ type floors struct {
 	table  *Table
 	loaded bool
 	memory *floorIndex // nil: they are stored
-	refs   []uint32    // of the last lookup, by group: entries of memory
-	metas  []groupMeta // of the last lookup, by group
-	warm   []uint64
-	key    []byte
-	value  []byte
+	// Of the last lookup, by group:
+	keys  batch.Keys  // as rows are stored under
+	hash  []uint64    // of their tuples
+	refs  []uint32    // entries of memory
+	metas []groupMeta // 0 where the key is new
+	key   []byte
+	value []byte
 }
 
 // A stored floor is its group's meta, u32 little-endian, and the floor.
@@ -190,25 +192,31 @@ func (x *floors) lookup(dst *batch.Keys, keys *Keys, groups *batch.Groups) error
 	x.refs = slices.Grow(x.refs[:0], n)[:n]
 	x.metas = slices.Grow(x.metas[:0], n)[:n]
 	dst.Offsets, dst.Bytes = append(slices.Grow(dst.Offsets[:0], n+1), 0), dst.Bytes[:0]
+	x.gather(keys, groups)
 	if x.memory == nil {
-		return x.lookupStored(dst, keys, groups)
+		return x.lookupStored(dst)
 	}
-	x.warm = slices.Grow(x.warm[:0], n)[:n]
-	x.memory.lookup(x.refs, x.warm, keys, groups)
-	for g, ref := range x.refs {
-		x.metas[g] = 0
-		if ref != noEntry {
-			meta, _, floor := x.memory.entry(ref)
-			x.metas[g] = meta
-			dst.Bytes = append(dst.Bytes, floor...)
-		}
+	x.memory.lookup(x.refs, &x.keys, x.hash, func(g int, meta groupMeta, floor []byte) {
+		x.metas[g] = meta
+		dst.Bytes = append(dst.Bytes, floor...)
 		dst.Offsets = append(dst.Offsets, uint32(len(dst.Bytes)))
-	}
+	})
 	return nil
 }
 
+// gather copies the keys of the groups into their order: what follows then reads memory from front to back.
+func (x *floors) gather(keys *Keys, groups *batch.Groups) {
+	x.keys.Offsets, x.keys.Bytes = append(slices.Grow(x.keys.Offsets[:0], groups.Len()+1), 0), slices.Grow(x.keys.Bytes[:0], len(keys.Bytes))
+	x.hash = slices.Grow(x.hash[:0], groups.Len())
+	for g := range groups.Len() {
+		row := groups.Rows[groups.Starts[g]]
+		x.hash = append(x.hash, keys.Hash[row])
+		appendTuple(&x.keys, keys.At(int(row)))
+	}
+}
+
 // lookupStored seeks, in the order of the store.
-func (x *floors) lookupStored(dst *batch.Keys, keys *Keys, groups *batch.Groups) error {
+func (x *floors) lookupStored(dst *batch.Keys) error {
 	s := x.table.store
 	prefix := idKey(kindFloors, x.table.record.Instance)
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
@@ -216,9 +224,9 @@ func (x *floors) lookupStored(dst *batch.Keys, keys *Keys, groups *batch.Groups)
 		return s.readFailed(err)
 	}
 	defer it.Close()
-	for g := range groups.Len() {
+	for g := range x.keys.Len() {
 		x.refs[g], x.metas[g] = noEntry, 0
-		x.key = floorKey(x.key, keys.At(int(groups.Rows[groups.Starts[g]])))
+		x.key = floorKey(x.key, x.keys.At(g))
 		if it.SeekGE(x.key) && bytes.Equal(it.Key(), x.key) {
 			v, err := it.ValueAndErr()
 			if err != nil {
@@ -241,13 +249,13 @@ func (x *floors) lookupStored(dst *batch.Keys, keys *Keys, groups *batch.Groups)
 
 // set gives the key of group g, as of the last lookup, a floor. What lies in memory changes at once: who gives up the
 // batch must drop the floors.
-func (x *floors) set(b *pebble.Batch, g int, hash uint64, key, floor []byte, meta groupMeta) {
+func (x *floors) set(b *pebble.Batch, g int, floor []byte, meta groupMeta) {
 	switch {
 	case x.memory == nil:
-		x.put(b, key, floor, meta)
+		x.put(b, x.keys.At(g), floor, meta)
 	case x.refs[g] == noEntry:
-		x.memory.insert(hash, key[tupleAt:], floor, meta)
+		x.memory.insert(x.hash[g], x.keys.At(g)[tupleAt:], floor, meta)
 	default:
-		x.memory.update(x.refs[g], hash, floor, meta)
+		x.memory.update(x.refs[g], x.hash[g], floor, meta)
 	}
 }

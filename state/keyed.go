@@ -93,7 +93,7 @@ func (w *Writer) Redelivered(keys *Keys, groups *batch.Groups, pos batch.Positio
 			}
 			defer it.Close()
 		}
-		k := keys.At(int(groups.Rows[groups.Starts[g]]))
+		k := w.t.floors.keys.At(g)
 		v, err := w.seekGroup(it, k)
 		if err != nil {
 			return nil, err

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/bloom"
 
 	"sluice/fault"
 )
@@ -58,7 +57,7 @@ func (s *Store) open(dir string) (err error) {
 }
 
 func (s *Store) pebbleOptions(cache *pebble.Cache) *pebble.Options {
-	p := &pebble.Options{
+	return &pebble.Options{
 		FS:                         s.o.FS,
 		Cache:                      cache,
 		MemTableSize:               uint64(s.o.MemTableSize),
@@ -66,14 +65,13 @@ func (s *Store) pebbleOptions(cache *pebble.Cache) *pebble.Options {
 		ReadOnly:                   s.o.ReadOnly,
 		Logger:                     pebbleLogger{s},
 		EventListener:              s.listener(),
-		L0CompactionThreshold:      4,
-		L0StopWritesThreshold:      24,
 		CompactionConcurrencyRange: func() (int, int) { return 1, 2 },
+
+		// A third memtable takes what comes while two are written out.
+		MemTableStopWritesThreshold: 3,
+
+		// No bloom filters: rows and floors are looked up by iterators that seek in the order of the store.
 	}
-	for i := range p.Levels {
-		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
-	}
-	return p
 }
 
 // identify reads who the store is and begins a new epoch, or names a new store.

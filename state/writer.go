@@ -29,13 +29,18 @@ type Writer struct {
 
 // scratch is memory a table's writers use in turn.
 type scratch struct {
+	batch      int // bytes of the largest write so far
 	tuples     batch.Keys
 	key        []byte
 	value      []byte
-	row        []byte
+	rows       []byte     // kept rows, encoded
+	rowAt      []uint32   // where they begin
 	tied       batch.Keys // values of the groups that Redelivered looked at
 	tiedGroups []int32    // which they are
 }
+
+// keptBatch is how many bytes Pebble keeps of a batch's memory for the next one.
+const keptBatch = 32 << 20
 
 // Begin waits for its turn to write the table.
 func (t *Table) Begin(ctx context.Context) (*Writer, error) {
@@ -46,7 +51,7 @@ func (t *Table) Begin(ctx context.Context) (*Writer, error) {
 		t.giveTurn()
 		return nil, f
 	}
-	w := &Writer{t: t, b: t.store.db.NewBatch(), s: &t.scratch, schema: &t.record.Schema, version: t.version, commit: t.version.version + 1}
+	w := &Writer{t: t, b: t.store.db.NewBatch(pebble.WithInitialSizeBytes(t.scratch.batch), pebble.WithMaxRetainedSizeBytes(keptBatch)), s: &t.scratch, schema: &t.record.Schema, version: t.version, commit: t.version.version + 1}
 	if t.record.Keyed {
 		if err := t.floors.prepare(); err != nil {
 			w.Abort()
@@ -72,6 +77,7 @@ func (w *Writer) Abort() {
 
 func (w *Writer) end() {
 	w.done = true
+	w.s.batch = max(w.s.batch, min(keptBatch, w.b.Len()))
 	_ = w.b.Close()
 	w.t.giveTurn()
 }
