@@ -232,7 +232,7 @@ func (x *target) Read(t *testing.T, feed bool) batch.Columns {
 	t.Helper()
 	fields := x.fields
 	if feed {
-		fields = withChange(fields)
+		fields = sink.FieldsWithChange(fields)
 	}
 	decoder, err := json.NewDecoder(json.Options{Fields: fields, CorruptRecord: -1, NumbersAsStrings: true})
 	if err != nil {

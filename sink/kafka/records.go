@@ -15,14 +15,11 @@ import (
 	"sluice/sink"
 )
 
-const changeColumn = "_change_type"
-
 // records turns batches into records. Its buffers are used again for the next batch.
 type records struct {
 	opts    *options
 	flow    string // pipeline.flow
-	fields  []batch.Field
-	keys    []int // of fields
+	keys    []int  // of fields
 	value   format.Encoder
 	change  format.Encoder // of the fields with _change_type in front
 	key     format.Encoder
@@ -64,23 +61,13 @@ func newRecords(o *options, flow string, fields []batch.Field) (*records, error)
 		return nil, err
 	}
 	how := json.EncodeOptions{BigIntAsText: o.bigIntAsText}
-	r := &records{opts: o, flow: flow, fields: fields, keys: keys, value: json.NewEncoder(fields, how), change: json.NewEncoder(withChange(fields), how)}
+	r := &records{opts: o, flow: flow, keys: keys, value: json.NewEncoder(fields, how), change: json.NewEncoder(sink.FieldsWithChange(fields), how)}
 	keyFields := make([]batch.Field, len(keys))
 	for i, k := range keys {
 		keyFields[i] = fields[k]
 	}
 	r.key = json.NewEncoder(keyFields, how)
 	return r, nil
-}
-
-// withChange puts _change_type in front, unless the query selects it.
-func withChange(fields []batch.Field) []batch.Field {
-	for _, f := range fields {
-		if f.Name == changeColumn {
-			return fields
-		}
-	}
-	return append([]batch.Field{{Name: changeColumn, Type: batch.Of(batch.String), NotNull: true}}, fields...)
 }
 
 // forget gives up the buffers: a client that was thrown away may still hold records of theirs.
@@ -121,9 +108,9 @@ func (r *records) build(id batch.ID, rows *sink.Rows) ([]*kgo.Record, error) {
 
 func (r *records) append(rows *sink.Rows) error {
 	b := &r.buffers
-	columns, enc := rows.Columns, r.value
+	columns, enc := rows.WithChange(), r.value
 	if rows.Change != nil {
-		columns, enc = r.addChange(rows), r.change
+		enc = r.change
 	}
 	if err := b.values.encode(enc, &columns); err != nil {
 		return r.position(err, len(b.values.ends)-1)
@@ -136,21 +123,6 @@ func (r *records) append(rows *sink.Rows) error {
 		b.rows, b.row = append(b.rows, rec), append(b.row, int32(i))
 	}
 	return nil
-}
-
-// addChange puts what each row means in front of it.
-func (r *records) addChange(rows *sink.Rows) batch.Columns {
-	fields := withChange(r.fields)
-	if len(fields) == len(r.fields) {
-		return rows.Columns
-	}
-	b := batch.NewBuilder(batch.Of(batch.String), rows.Columns.Len)
-	for _, c := range rows.Change {
-		b.AppendString(c.String())
-	}
-	out := rows.Columns
-	out.Fields, out.Cols = fields, append([]batch.Column{b.Column()}, rows.Columns.Cols...)
-	return out
 }
 
 // upsert makes one record per key: the row that is left, or a tombstone (D-43, D-45).

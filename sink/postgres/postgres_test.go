@@ -188,7 +188,7 @@ func (x *target) Read(t *testing.T, feed bool) batch.Columns {
 	t.Helper()
 	fields := x.fields
 	if feed {
-		fields = append([]batch.Field{{Name: changeColumn, Type: batch.Of(batch.String)}}, fields...)
+		fields = sink.FieldsWithChange(fields)
 	}
 	var columns []string
 	for _, f := range fields {

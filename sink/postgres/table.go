@@ -13,8 +13,6 @@ import (
 	"sluice/sink"
 )
 
-const changeColumn = "_change_type"
-
 // table is the table of the sink as it is, and how the rows fit into it.
 type table struct {
 	name    string // quoted, with its schema
@@ -99,7 +97,7 @@ func (t *table) fit(fields []batch.Field) error {
 		t.types = append(t.types, col.typ)
 		t.texts = append(t.texts, form == asText)
 	}
-	if i := sink.FindColumn(changeColumn, len(t.columns), names); i >= 0 && taken[i] == "" {
+	if i := sink.FindColumn(sink.ChangeColumn, len(t.columns), names); i >= 0 && taken[i] == "" {
 		t.change = pgx.Identifier{t.columns[i].name}.Sanitize()
 	}
 	t.copier = newCopier(t.name, fields, forms)
@@ -125,8 +123,8 @@ func (s *Sink) createTable(ctx context.Context, c *pgx.Conn) error {
 		}
 		columns = append(columns, line)
 	}
-	if s.config.Feed && s.opts.mode == appendRows && !hasField(s.config.Fields, changeColumn) {
-		columns = append(columns, pgx.Identifier{changeColumn}.Sanitize()+" text NOT NULL")
+	if s.config.Feed && s.opts.mode == appendRows && !hasField(s.config.Fields, sink.ChangeColumn) {
+		columns = append(columns, pgx.Identifier{sink.ChangeColumn}.Sanitize()+" text NOT NULL")
 	}
 	statements := []string{fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s)", name, strings.Join(columns, ", "))}
 	if len(s.keyed.keys) > 0 {

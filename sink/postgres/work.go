@@ -66,10 +66,10 @@ func (s *Sink) planAppend(rows *sink.Rows) (*work, error) {
 	t := s.table
 	columns := t.fields
 	var after []extra
-	if rows.Change != nil && !hasField(s.config.Fields, changeColumn) {
+	if rows.Change != nil && !hasField(s.config.Fields, sink.ChangeColumn) {
 		if t.change == "" {
-			return nil, fault.New(fault.PostgresColumn, "mode => 'append' writes every change of the feed, and the table %s has no column %s to say what each is", t.name, changeColumn).
-				WithHint("add the column %s text, or use mode => 'upsert' or 'replace_using'", changeColumn)
+			return nil, fault.New(fault.PostgresColumn, "mode => 'append' writes every change of the feed, and the table %s has no column %s to say what each is", t.name, sink.ChangeColumn).
+				WithHint("add the column %s text, or use mode => 'upsert' or 'replace_using'", sink.ChangeColumn)
 		}
 		columns = append(columns[:len(columns):len(columns)], t.change)
 		after = append(after, func(b []byte, row int) []byte {
