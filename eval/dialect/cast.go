@@ -50,6 +50,9 @@ func (f *frame) cast(v value, to batch.Type, try bool) value {
 		}
 		return f.fail(fault.New(fault.CannotCast, "%s cannot be cast to %s", v.typ, to).At(v.pos))
 	}
+	if try && v.typ.Kind == batch.Binary && to.Kind == batch.String { // Spark keeps bytes that are no UTF-8
+		return f.fail(fault.New(fault.UnsupportedMeaning, "TRY_CAST from BINARY to STRING is not supported").At(v.pos).WithHint("CAST fails for bytes that are no UTF-8"))
+	}
 	return f.convert(v, to, try)
 }
 
@@ -58,6 +61,8 @@ func (f *frame) convert(v value, to batch.Type, try bool) value {
 	switch {
 	case v.typ.Equal(to) || isBroken(v):
 		return v
+	case writesFloat(v.typ, to): // DuckDB writes more digits than a FLOAT has
+		return f.fail(fault.New(fault.UnsupportedMeaning, "a FLOAT is not cast to STRING").At(v.pos).WithHint("CAST it to DOUBLE or DECIMAL first"))
 	case v.typ.Kind == batch.Void:
 		out := v
 		out.typ, out.sql = to, fmt.Sprintf("CAST(NULL AS %s)", duckType(to))
@@ -74,6 +79,18 @@ func (f *frame) convert(v value, to batch.Type, try bool) value {
 		out.marks |= raises
 	}
 	return out
+}
+
+// writesFloat reports whether a cast makes a text of a FLOAT.
+func writesFloat(from, to batch.Type) bool {
+	if from.IsNested() && len(from.Fields) == len(to.Fields) {
+		for i := range from.Fields {
+			if writesFloat(from.Fields[i].Type, to.Fields[i].Type) {
+				return true
+			}
+		}
+	}
+	return from.Kind == batch.Float && to.Kind == batch.String
 }
 
 // caster writes casts.
@@ -143,7 +160,10 @@ func (c *caster) fromNumber(x string, from, to batch.Type) string {
 	case to.IsInteger():
 		return c.cast(fmt.Sprintf("trunc(%s)", x), to)
 	case to.Kind == batch.Decimal && isFractional(from):
-		return fmt.Sprintf("CASE WHEN isfinite(%s) THEN %s END", x, c.cast(fmt.Sprintf("CAST(%s AS VARCHAR)", x), to))
+		if from.Kind == batch.Float {
+			x = safe(x, double)
+		}
+		return fmt.Sprintf("CASE WHEN isfinite(%s) THEN %s END", x, c.cast(plainText(x), to))
 	case to.Kind == batch.Decimal:
 		if d := asDecimal(from); d.Precision-d.Scale <= to.Precision-to.Scale && d.Scale <= to.Scale {
 			return safe(x, to)

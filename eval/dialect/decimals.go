@@ -57,7 +57,8 @@ func unscaled(v value) string {
 	case s == 0:
 		return fmt.Sprintf("CAST(%s AS HUGEINT)", v.sql)
 	case p+s+1 <= 38:
-		return fmt.Sprintf("CAST(%s * %s AS HUGEINT)", v.sql, typed("1"+strings.Repeat("0", s), batch.DecimalOf(s+1, 0)))
+		wide := safe(v.sql, batch.DecimalOf(max(p, 19), s)) // or DuckDB computes in 64 bits
+		return fmt.Sprintf("CAST(%s * %s AS HUGEINT)", wide, typed("1"+strings.Repeat("0", s), batch.DecimalOf(s+1, 0)))
 	}
 	return fmt.Sprintf("CAST(replace(CAST(%s AS VARCHAR), '.', '') AS HUGEINT)", v.sql)
 }

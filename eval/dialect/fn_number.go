@@ -153,7 +153,11 @@ func (c *call) roundFraction(x value, places int) value {
 		return c.refuse("round to 0 to 15 places", "round(%s, %d) is not supported", x.typ, places)
 	}
 	// From 2^53 on a DOUBLE is a whole number, and has no digits to round.
-	rounded := fmt.Sprintf("CAST(CAST(CAST(CAST(%s AS DOUBLE) AS VARCHAR) AS DECIMAL(38, %d)) AS VARCHAR)", x.sql, places)
+	wide := safe(x.sql, double)
+	if x.typ.Kind == batch.Double {
+		wide = x.sql
+	}
+	rounded := fmt.Sprintf("CAST(CAST(%s AS DECIMAL(38, %d)) AS VARCHAR)", plainText(wide), places)
 	sql := fmt.Sprintf("CASE WHEN isfinite(%[1]s) AND abs(%[1]s) < 9007199254740992 THEN CAST(%[2]s AS %[3]s) ELSE %[1]s END", x.sql, rounded, duckType(x.typ))
 	return derive(x.typ, sql, x)
 }
