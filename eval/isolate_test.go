@@ -25,7 +25,7 @@ func casting(fields []batch.Field) *dialect.Compiled {
 func TestGuardedChecksAreNull(t *testing.T) {
 	in := columns([]batch.Field{field("a", str)}, texts("1", "4", "10", "13"))
 	s := prepare(t, open(t, 1), casting(in.Fields))
-	if _, err := s.Run(t.Context(), []Input{{Batch: in}}, batchTime); !fault.Of(err, fault.EvaluationFailed) {
+	if _, err := s.Run(t.Context(), []Input{{Batch: in}}, batchTime); !fault.Of(err, fault.CastInvalidInput) {
 		t.Fatalf("got %v", err)
 	}
 	out, err := s.RunGuarded(t.Context(), []Input{{Batch: in}}, batchTime)

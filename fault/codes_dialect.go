@@ -25,7 +25,7 @@ var (
 	DuplicateStructField = define("DATATYPE_MISMATCH.DUPLICATED_STRUCT_FIELDS", User, AfterChange, "Two fields of a struct have names that differ at most in case.")
 	InvalidExtractField  = define("INVALID_EXTRACT_FIELD", User, AfterChange, "EXTRACT names a part that its argument does not have.")
 	InvalidExtract       = define("INVALID_EXTRACT_BASE_FIELD_TYPE", User, AfterChange, "A field or an element is taken from a value that has none.")
-	InvalidLikePattern   = define("INVALID_FORMAT.ESCAPE", User, AfterChange, "The escape character of a LIKE pattern stands before a character it cannot escape, or at the end.")
+	InvalidLikePattern   = define("INVALID_FORMAT", User, AfterChange, "The escape character of a LIKE pattern stands before a character it cannot escape, or at the end.")
 	MissingAggregation   = define("MISSING_AGGREGATION", User, AfterChange, "A column is used outside an aggregate function and is not in GROUP BY.")
 	GroupByAggregate     = define("GROUP_BY_AGGREGATE", User, AfterChange, "GROUP BY holds an aggregate function.")
 	GroupByPosition      = define("GROUP_BY_POS_OUT_OF_RANGE", User, AfterChange, "GROUP BY has a number that is not one of the select list.")

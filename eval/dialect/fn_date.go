@@ -209,16 +209,9 @@ func (c *call) parse(typ batch.Type) value {
 		return c.fail(patternError(p, err).At(c.args[1].pos))
 	}
 	x := c.as(0, text)
-	local := fmt.Sprintf("strptime(%s, %s)", x.sql, quoteText(pattern.duck()))
-	if typ.Kind == batch.Timestamp {
-		local = c.zone.instant(local)
-	}
-	if typ.Kind == batch.Date {
-		local = safe(local, date)
-	}
-	failure := raise(fault.CannotParseTime, fmt.Sprintf("'the text ''' || %s || ''' is not written as ' || %s", x.sql, quoteText(p)), typ)
-	sql := fmt.Sprintf("CASE WHEN %s THEN %s ELSE %s END", fullMatch(x.sql, pattern.regex()), local, failure)
-	return derive(typ, sql, x).with(raises)
+	failure := raise(fault.CannotParseTime, fmt.Sprintf("'the text ''' || %s || ''' is not written as ' || %s", x.sql, quoteText(p)), localTime)
+	local := fmt.Sprintf("coalesce(CASE WHEN %s THEN try_strptime(%s, %s) END, %s)", fullMatch(x.sql, pattern.regex()), x.sql, quoteText(pattern.duck()), failure)
+	return derive(typ, (&caster{zone: c.zone}).write(local, localTime, typ), x).with(raises)
 }
 
 func bindDateFormat(c *call) value {

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"sluice/batch"
@@ -30,6 +31,9 @@ func RuntimeCode(message string) *fault.Code {
 	if code, _, _ := raised(message); code != nil {
 		return code
 	}
+	if tooManyDigits.MatchString(message) {
+		return fault.NumericOutOfRange
+	}
 	for _, m := range runtimeMessages {
 		if strings.Contains(message, m.text) {
 			return m.code
@@ -37,6 +41,9 @@ func RuntimeCode(message string) *fault.Code {
 	}
 	return nil
 }
+
+// tooManyDigits is what DuckDB says about a text that is a number but does not fit a DECIMAL.
+var tooManyDigits = regexp.MustCompile(`Could not convert string "[ \t-\r]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+]?[0-9]+)?[ \t-\r]*" to DECIMAL`)
 
 // RuntimeMessage is the part of DuckDB's message that is for people: what raise put into it, else the message as it is.
 func RuntimeMessage(message string) string {
@@ -83,6 +90,7 @@ var runtimeMessages = []struct {
 	{"Type INT128 with value", fault.ArithmeticOverflow}, // a sum, which DuckDB keeps in 128 bits
 	{"Casting value ", fault.NumericOutOfRange},
 	{"Could not cast value ", fault.NumericOutOfRange},
+	{"Failed to cast decimal value", fault.CastOverflow},
 	{"out of range for the destination type", fault.CastOverflow},
 	{"can't be cast because the value is out of range", fault.CastOverflow},
 	{"Could not convert string", fault.CastInvalidInput},
