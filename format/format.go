@@ -12,7 +12,7 @@ import (
 type Decoder interface {
 	// Decode decodes values[i], each one whole record, and appends one row per readable record to the builders, which are
 	// parallel to the fields the decoder was made with. A value that is nil is not passed. Bad records are returned in
-	// order; those with Kept false appended no row.
+	// order; those with Kept false appended no row. The slice is the decoder's and valid until the next call.
 	Decode(values [][]byte, into []batch.Builder) []BadValue
 }
 

@@ -214,3 +214,19 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 		t.Errorf("the same column in JSON: %v", err)
 	}
 }
+
+func TestAFolderThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "taken"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"taken", "taken/below"} {
+		s, err := open(t, dir, nil, "path="+path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Open(t.Context(), batch.ID{}, false); !fault.Of(err, fault.FileNotWritten) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
