@@ -245,7 +245,6 @@ func TestDisagreementIsAnInternalError(t *testing.T) {
 		"column":      {SQL: `SELECT c FROM t`, Columns: []batch.Field{field("c", bigint)}},
 		"no SQL":      {SQL: `SELEC`, Columns: []batch.Field{field("c", bigint)}},
 		"unknown":     {SQL: `SELECT a FROM t`, Columns: []batch.Field{field("a", bigint)}, Reads: []dialect.Read{{Relation: r.Relation, Columns: []string{"z"}}}},
-		"same name":   {SQL: `SELECT a FROM t`, Columns: []batch.Field{field("a", bigint)}, Reads: []dialect.Read{read("t", field("a", bigint), field("A", bigint))}},
 		"no values":   {SQL: `SELECT a FROM t`, Columns: []batch.Field{field("a", bigint)}, Reads: []dialect.Read{read("t", field("a", batch.Of(batch.Void)))}},
 		"same view":   {SQL: `SELECT a FROM t`, Columns: []batch.Field{field("a", bigint)}, Reads: []dialect.Read{r, r}},
 		"two threads": {SQL: `SELECT a FROM t`, Columns: []batch.Field{field("a", bigint)}, Unordered: true},
@@ -284,4 +283,17 @@ func TestDisagreementIsAnInternalError(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectInts(t, values(&out.Rows.Cols[0]), 1, 2)
+}
+
+// A-31: columns whose names differ in case only are two columns.
+func TestNamesThatDifferInCase(t *testing.T) {
+	r := read("t", field("a", str), field("A", str))
+	s := prepare(t, open(t, 1), &dialect.Compiled{SQL: `SELECT "a" || "A#2" FROM t`, Columns: []batch.Field{field("c", str)}, Reads: []dialect.Read{r}})
+	out, err := s.Run(t.Context(), []Input{{Batch: columns(r.Relation.Fields, texts("x"), texts("y"))}}, batchTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(out.Rows.Cols[0].Text(0)); got != "xy" {
+		t.Errorf("got %s", got)
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/cgo"
-	"strings"
 	"sync"
 	"unsafe"
 
@@ -72,7 +71,7 @@ func newSource(read dialect.Read, withRow bool) (*source, error) {
 		s.c.cardinality = streamRows
 	}
 	s.c.handle = C.uintptr_t(cgo.NewHandle(s))
-	if err := s.describe(withRow); err != nil {
+	if err := s.describe(read.Relation, withRow); err != nil {
 		s.free()
 		return nil, err
 	}
@@ -80,7 +79,7 @@ func newSource(read dialect.Read, withRow bool) (*source, error) {
 }
 
 // describe tells DuckDB's side the names, types and layout of the columns.
-func (s *source) describe(withRow bool) error {
+func (s *source) describe(relation *dialect.Relation, withRow bool) error {
 	var nodes []C.sluice_node
 	var roots []C.idx_t
 	var names []*C.char
@@ -99,7 +98,7 @@ func (s *source) describe(withRow bool) error {
 		if err != nil {
 			return err
 		}
-		add(f.Name, t)
+		add(relation.Identifier(f.Name), t)
 		roots = append(roots, C.idx_t(len(nodes)))
 		nodes = appendNodes(nodes, f.Type)
 	}
@@ -138,17 +137,11 @@ func readFields(read dialect.Read) ([]batch.Field, error) {
 		}
 	}
 	fields := make([]batch.Field, len(read.Columns))
-	seen := map[string]string{}
 	for i, name := range read.Columns {
 		f, ok := known[name]
 		if !ok {
 			return nil, fault.New(fault.InternalError, "%s has no column %s", read.Relation.Name, name)
 		}
-		// DuckDB would rename the second and then read the first under both names.
-		if other, taken := seen[strings.ToLower(name)]; taken {
-			return nil, fault.New(fault.InternalError, "columns %s and %s of %s differ in case only", other, name, read.Relation.Name)
-		}
-		seen[strings.ToLower(name)] = name
 		fields[i] = f
 	}
 	return fields, nil

@@ -25,7 +25,7 @@ func analyse(q *syntax.Query, scope Scope, opt Options) (*Analysis, fault.List) 
 	for _, o := range root.outputs {
 		a.Output = append(a.Output, batch.Field{Name: o.name, Type: o.value.typ, NotNull: o.value.notNull})
 	}
-	a.Reads = n.reads(opt.Streaming)
+	a.Reads = n.reads()
 	a.Clock = n.marks&clocked != 0
 	a.Unordered = n.marks&unordered != 0
 	return a, nil

@@ -63,7 +63,7 @@ func (c *compiler) statement(p Projection) *Compiled {
 	} else {
 		out.Guarded = out.SQL
 	}
-	out.Reads = c.needs.reads(p.Row)
+	out.Reads = c.needs.reads()
 	out.Clock = c.needs.marks&clocked != 0
 	out.Unordered = c.needs.marks&unordered != 0
 	return out

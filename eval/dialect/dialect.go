@@ -6,6 +6,9 @@
 package dialect
 
 import (
+	"fmt"
+	"strings"
+
 	"sluice/batch"
 	"sluice/fault"
 	"sluice/syntax"
@@ -18,6 +21,24 @@ type Relation struct {
 	Fields []batch.Field // columns, in order
 	Hidden []batch.Field // reachable by name but not part of *: _metadata, a STRUCT whose members are columns of the handle named "_metadata.x"
 	Stream bool
+}
+
+// Identifier is what a column, or a member of _metadata, is called in the view that eval provides: its name, unless another
+// column in front of it has a name that differs in case only, which DuckDB would not tell apart (D-9).
+func (r *Relation) Identifier(name string) string {
+	same := 0
+	for _, f := range r.Fields {
+		if f.Name == name {
+			break
+		}
+		if strings.EqualFold(f.Name, name) {
+			same++
+		}
+	}
+	if same == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s#%d", name, same+1)
 }
 
 // Scope finds what a table or a table function in FROM names.
@@ -34,7 +55,7 @@ type Options struct {
 // Read is what a query needs of one relation.
 type Read struct {
 	Relation *Relation
-	Columns  []string // names of the columns needed, in the relation's order; a member of _metadata is "_metadata.x"
+	Columns  []string // names of the columns needed, in the relation's order, or none; a member of _metadata is "_metadata.x"
 }
 
 // Analysis is a query that has been understood.

@@ -56,7 +56,7 @@ func (b *binder) relation(r *Relation) (*use, *source) {
 }
 
 func (u *use) column(f batch.Field, read string) *column {
-	return &column{name: f.Name, typ: f.Type, notNull: f.NotNull, sql: u.alias + "." + quoteName(read), source: u, read: read}
+	return &column{name: f.Name, typ: f.Type, notNull: f.NotNull, sql: u.alias + "." + quoteName(u.relation.Identifier(read)), source: u, read: read}
 }
 
 // derive puts a query into FROM. names replace those of its columns.

@@ -136,7 +136,7 @@ func (j *joined) mark(n *needs) {
 }
 
 // reads lists the relations of a statement, the stream first, with the columns needed of each in its order.
-func (n *needs) reads(rows bool) []Read {
+func (n *needs) reads() []Read {
 	var out []Read
 	at := map[string]int{}
 	columns := map[string]map[string]bool{}
@@ -154,9 +154,6 @@ func (n *needs) reads(rows bool) []Read {
 	for i := range out {
 		r := out[i].Relation
 		out[i].Columns = ordered(r, columns[r.Handle])
-		if len(out[i].Columns) == 0 && !(rows && r.Stream) {
-			out[i].Columns = cheapest(r) // a table of no columns has no rows in DuckDB
-		}
 	}
 	for i, r := range out {
 		if r.Relation.Stream {
@@ -187,17 +184,4 @@ func ordered(r *Relation, wanted map[string]bool) []string {
 		}
 	}
 	return out
-}
-
-// cheapest is a column to count rows by: one of fixed width, if there is one.
-func cheapest(r *Relation) []string {
-	if len(r.Fields) == 0 {
-		return nil
-	}
-	for _, f := range r.Fields {
-		if f.Type.Width() > 0 {
-			return []string{f.Name}
-		}
-	}
-	return []string{r.Fields[0].Name}
 }
