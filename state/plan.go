@@ -21,17 +21,17 @@ type PlannedBatch struct {
 
 // planHeader is the first chunk of a planned batch; the rows are in the others.
 type planHeader struct {
-	Number   uint64             `json:"number"`
-	Time     int64              `json:"time"`
-	Splits   []batch.SplitRange `json:"splits"`
-	Counters map[string]int64   `json:"counters,omitempty"`
-	Complete bool               `json:"complete,omitempty"`
-	Fields   []fieldRecord      `json:"fields"`
-	Rows     int                `json:"rows"`
-	Chunks   uint32             `json:"chunks"`
-	Change   bool               `json:"change,omitempty"`
-	Keys     bool               `json:"keys,omitempty"`
-	Sequence bool               `json:"sequence,omitempty"`
+	Number   uint64           `json:"number"`
+	Time     int64            `json:"time"`
+	Splits   []splitRecord    `json:"splits"`
+	Counters map[string]int64 `json:"counters,omitempty"`
+	Complete bool             `json:"complete,omitempty"`
+	Fields   []fieldRecord    `json:"fields"`
+	Rows     int              `json:"rows"`
+	Chunks   uint32           `json:"chunks"`
+	Change   bool             `json:"change,omitempty"`
+	Keys     bool             `json:"keys,omitempty"`
+	Sequence bool             `json:"sequence,omitempty"`
 }
 
 // Plan stores the next batch of a sink flow under the next number and returns when it is durable; only then may the sink
@@ -50,7 +50,7 @@ func (f *Flow) writePlan(b *PlannedBatch) error {
 		return fault.New(fault.InternalError, "flow %s has a planned batch already", f.name)
 	}
 	b.Number = f.progress.next
-	h := planHeader{Number: b.Number, Time: micros(b.Time), Splits: b.Range.Splits, Counters: b.Counters, Complete: b.Complete,
+	h := planHeader{Number: b.Number, Time: micros(b.Time), Splits: recordSplits(b.Range.Splits), Counters: b.Counters, Complete: b.Complete,
 		Fields: recordFields(b.Rows.Fields), Rows: b.Rows.Len, Change: b.Change != nil, Keys: b.Keys.Len() > 0, Sequence: b.Sequence.Len() > 0}
 	w := f.store.db.NewBatch()
 	defer w.Close()
@@ -170,7 +170,7 @@ func (f *Flow) plannedHeader() (h planHeader, err error) {
 }
 
 func (h *planHeader) advance() Advance {
-	return Advance{Range: batch.Range{Splits: h.Splits}, Time: fromMicros(h.Time), Counters: h.Counters, Complete: h.Complete}
+	return Advance{Range: batch.Range{Splits: splitsOf(h.Splits)}, Time: fromMicros(h.Time), Counters: h.Counters, Complete: h.Complete}
 }
 
 func be32(b []byte) uint32 { return binary.BigEndian.Uint32(b) }

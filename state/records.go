@@ -65,6 +65,35 @@ type readerRecord struct {
 	Copying bool   `json:"copying,omitempty"` // the copy is not finished
 }
 
+// splitRecord is a batch.SplitRange.
+type splitRecord struct {
+	markRecord
+	To      int64 `json:"to"`
+	ToIndex int32 `json:"to_index,omitempty"`
+	Records int64 `json:"records,omitempty"`
+	Bytes   int64 `json:"bytes,omitempty"`
+	End     int64 `json:"end,omitempty"`
+	Time    int64 `json:"time,omitempty"`
+	Nulls   int64 `json:"nulls,omitempty"`
+	Lost    int64 `json:"lost,omitempty"`
+}
+
+func recordSplits(splits []batch.SplitRange) (out []splitRecord) {
+	for _, s := range splits {
+		out = append(out, splitRecord{markRecord{s.Split, s.ID, s.From.At, s.From.Index}, s.To.At, s.To.Index,
+			s.Records, s.Bytes, s.End, s.Time, s.Nulls, s.Lost})
+	}
+	return out
+}
+
+func splitsOf(records []splitRecord) (out []batch.SplitRange) {
+	for _, r := range records {
+		out = append(out, batch.SplitRange{Split: r.Split, ID: r.ID, From: batch.Offset{At: r.At, Index: r.Index}, To: batch.Offset{At: r.To, Index: r.ToIndex},
+			Records: r.Records, Bytes: r.Bytes, End: r.End, Time: r.Time, Nulls: r.Nulls, Lost: r.Lost})
+	}
+	return out
+}
+
 func (r boundRecord) position() batch.Position {
 	out := make(batch.Position, 0, len(r.Position))
 	for _, m := range r.Position {
