@@ -110,9 +110,12 @@ func byZero(quotient, x, y value, code *fault.Code) value {
 	if y.nonZero() {
 		return quotient
 	}
+	condition := y.sql + " = 0"
+	if x.konst == nil || x.konst.null {
+		condition += " AND " + x.sql + " IS NOT NULL"
+	}
 	failure := raise(code, "'the divisor is 0'", quotient.typ)
-	guarded := derive(quotient.typ, fmt.Sprintf("CASE WHEN %s = 0 AND %s IS NOT NULL THEN %s ELSE %s END", y.sql, x.sql, failure, quotient.sql), quotient)
-	return guarded.with(raises)
+	return derive(quotient.typ, fmt.Sprintf("CASE WHEN %s THEN %s ELSE %s END", condition, failure, quotient.sql), quotient).with(raises)
 }
 
 // wholeDivision is DIV: a BIGINT, cut off towards zero.

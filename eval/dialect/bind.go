@@ -117,10 +117,13 @@ func (f *frame) castTo(e *syntax.Cast) value {
 	return v
 }
 
-// member is x.name where x is a STRUCT, or an ARRAY of them.
+// member is x.name where x is a STRUCT, an ARRAY of them, or a MAP whose keys are texts.
 func (f *frame) member(x value, id syntax.Ident) value {
 	if isBroken(x) {
 		return x
+	}
+	if x.typ.Kind == batch.Map && x.typ.Fields[0].Type.Kind == batch.String {
+		return f.mapValue(x, textValue(id.Text), id.Pos)
 	}
 	owner, isArray := x.typ, x.typ.Kind == batch.Array
 	if isArray {

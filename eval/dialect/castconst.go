@@ -23,6 +23,8 @@ func (f *frame) constantTo(v value, to batch.Type, try bool) (out value, done bo
 		out, err = numberConstant(strings.Trim(v.konst.text, blanks), to)
 	case (v.typ.IsInteger() || v.typ.Kind == batch.Decimal) && (to.IsInteger() && v.typ.IsInteger() || to.Kind == batch.Decimal):
 		out, err = numberConstant(v.konst.text, to)
+	case v.typ.IsInteger() && to.Kind == batch.Double && len(v.konst.text) <= 15:
+		out = fractional(v.konst.text, double)
 	default:
 		return value{}, false
 	}

@@ -90,10 +90,14 @@ func (c *compiler) assign(t Target) value {
 		return f.fail(fault.New(fault.CannotSafelyCast, "the column %s is %s and cannot be stored as %s", batch.QuoteName(t.Field.Name), v.typ, to).At(v.pos).
 			WithHint("CAST it in the query"))
 	}
-	bare := len(v.refs) == 1 && v.refs[0].sql == v.sql && v.typ.Equal(to)
-	v = f.convert(v, to, false)
-	if !bare && v.sql != "" && !strings.HasPrefix(v.sql, "CAST(NULL") {
-		v.sql = safe(v.sql, to) // whatever DuckDB thinks of it
+	return stated(f.convert(v, to, false))
+}
+
+// stated writes a value so that DuckDB gives it the type that it has here, whatever it thinks of the expression.
+func stated(v value) value {
+	stored := len(v.refs) == 1 && v.refs[0].source != nil && v.refs[0].sql == v.sql
+	if !stored && !isBroken(v) && !(strings.HasPrefix(v.sql, "CAST(") && strings.HasSuffix(v.sql, " AS "+duckType(v.typ)+")")) {
+		v.sql = safe(v.sql, v.typ)
 	}
 	return v
 }
@@ -128,16 +132,19 @@ func (c *compiler) sequence(e syntax.Expr) value {
 	default:
 		f = *c.newFrame(c.table.scope(nil, nil), "")
 	}
-	f.clause, f.windows = "SEQUENCE BY", false
+	grouped := c.top != nil && (len(c.top.groups) > 0 || hasAggregate(c.root))
+	f.clause, f.windows, f.aggregates = "SEQUENCE BY", false, grouped
 	v := f.bind(e)
+	if isBroken(v) {
+		return v
+	}
 	if v.typ.Kind == batch.Interval || v.typ.Kind == batch.Void {
 		return f.fail(fault.New(fault.UnexpectedInput, "the sequence is %s", v.typ).At(e.Position()))
 	}
-	if c.top != nil && (len(c.top.groups) > 0 || hasAggregate(c.root)) && len(v.free) > 0 {
+	if grouped && len(v.free) > 0 {
 		return f.fail(fault.New(fault.MissingAggregation, "the sequence uses %s, which is neither in GROUP BY nor inside an aggregate function", v.free[0].name).At(e.Position()))
 	}
-	v.sql = safe(v.sql, v.typ)
-	return v
+	return stated(v)
 }
 
 func hasAggregate(q *query) bool {
@@ -235,7 +242,7 @@ func (c *compiler) around(inner string, sequence bool, checks []value, row, guar
 		if guarded {
 			sql = "TRY(" + sql + ")"
 		}
-		items = append(items, fmt.Sprintf("%s AS check%d", safe(sql, boolean), i+1))
+		items = append(items, fmt.Sprintf("%s AS check%d", safe(sql, boolean), i+1)) // NULL alone would be an INTEGER
 	}
 	if row {
 		items = append(items, "r."+rowColumn)

@@ -200,7 +200,8 @@ func (b *binder) stored(ref syntax.TableRef, parts []syntax.Ident, alias *syntax
 	if r.Stream {
 		stream = u
 		if len(b.streams) > 0 && b.opt.Streaming {
-			b.report(streaming(ref.Position(), "a second stream", "read one of the two as a table, without STREAM: it is seen as of the batch's start"))
+			b.report(fault.New(fault.UnsupportedStreaming, "the query reads a second stream").At(ref.Position()).
+				WithHint("read one of the two as a table, without STREAM: it is seen as of the batch's start"))
 		}
 		b.streams = append(b.streams, u)
 	}
@@ -227,7 +228,6 @@ func (b *binder) join(e *syntax.Join, outer *scope) (tableExpr, *scope, *use) {
 	}
 	j := &joined{left: left, right: right, kind: kind}
 	both := ls.join(rs)
-	both.broken = ls.broken || rs.broken
 	f := b.newFrame(both, "ON")
 	var conditions []value
 	for i, id := range b.usingColumns(e, ls, rs) {
@@ -264,7 +264,8 @@ func (b *binder) joinedStream(kind string, left, right *use, pos syntax.Pos) *us
 	}
 	lost := kind == "FULL" || kind == "RIGHT" && stream == left || stream == right && kind != "RIGHT" && kind != "INNER" && kind != "CROSS"
 	if lost || kind == "RIGHT" {
-		b.report(streaming(pos, "a "+kind+" join", "write the stream on the left of an INNER or LEFT join"))
+		b.report(fault.New(fault.UnsupportedStreaming, "a %s join with a stream on this side is not possible", kind).At(pos).
+			WithHint("write the stream on the left of an INNER or LEFT join"))
 	}
 	return stream
 }

@@ -15,6 +15,9 @@ func unknownColumn(e *syntax.Column, s *scope, lateral []*output) *fault.Error {
 	name := written(e.Name.Parts)
 	candidates := s.suggestions()
 	for _, o := range lateral {
+		if isBroken(o.value) {
+			continue
+		}
 		candidates = append(candidates, o.name)
 	}
 	if len(candidates) == 0 {

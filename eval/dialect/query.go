@@ -131,7 +131,7 @@ func identTexts(ids []syntax.Ident) []string {
 // checkNames reports a list of column names that has not the right length.
 func (b *binder) checkNames(names []syntax.Ident, columns int, pos syntax.Pos) {
 	if len(names) > 0 && len(names) != columns {
-		b.report(fault.New(fault.AliasCountMismatch, "%d names are given for %d columns", len(names), columns).At(pos))
+		b.report(fault.New(fault.AliasCountMismatch, "there are %d names in the list and %d in the query", len(names), columns).At(pos))
 	}
 }
 

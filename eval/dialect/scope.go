@@ -138,7 +138,7 @@ func (s *scope) visible() []*column {
 
 // join puts the sources of two sides of a join into one scope.
 func (s *scope) join(o *scope) *scope {
-	joined := &scope{outer: s.outer, hides: map[*column]bool{}, reached: s.reached}
+	joined := &scope{outer: s.outer, hides: map[*column]bool{}, reached: s.reached, broken: s.broken || o.broken}
 	for _, side := range []*scope{s, o} {
 		joined.sources = append(joined.sources, side.sources...)
 		joined.using = append(joined.using, side.using...)

@@ -252,6 +252,9 @@ func (b *binder) checkGrouping(s *selection, out *query, e *syntax.Select) {
 		return
 	}
 	if b.opt.Streaming && out.stream != nil {
+		if !e.GroupPos.IsValid() { // an aggregate or HAVING, which is reported where it stands
+			return
+		}
 		b.report(streaming(e.GroupPos, "GROUP BY", "write it in a query without STREAM, over the table that a streaming flow fills"))
 		return
 	}

@@ -11,7 +11,8 @@ import (
 	"sluice/syntax"
 )
 
-var rewrite = flag.Bool("rewrite", false, "rewrite the files in testdata with what the package gives")
+// rewriting reports whether -rewrite was given, a flag that datadriven defines: write the files in testdata anew.
+func rewriting() bool { return flag.Lookup("rewrite").Value.String() == "true" }
 
 // golden is a block of testdata/spark/*.txt: a query, and what Spark makes of it (golden.py says how to read it).
 type golden struct {
@@ -70,7 +71,7 @@ func TestSpark(t *testing.T) {
 				lines := g.check(t, zone)
 				out = append(out, strings.Join(lines, "\n"))
 			}
-			if *rewrite {
+			if rewriting() {
 				if zone != "UTC" {
 					out = append([]string{"# zone: " + zone}, out...)
 				}
@@ -93,7 +94,7 @@ func (g golden) check(t *testing.T, zone string) []string {
 	}
 	types, code := analysed(g.query, zone)
 	want := g.refused
-	if *rewrite {
+	if rewriting() {
 		want = ""
 	}
 	switch {
@@ -105,7 +106,7 @@ func (g golden) check(t *testing.T, zone string) []string {
 		t.Errorf("%s\n has types %s; Spark says %s", g.query, types, g.types)
 	case code == "" || family(code) == family(g.invalid) || family(code) == family(g.failure):
 		// as Spark
-	case *rewrite:
+	case rewriting():
 		lines = append(lines, "refused "+code)
 	case code != want:
 		t.Errorf("%s\n is refused as %s, not %q", g.query, code, want)

@@ -17,7 +17,7 @@ func (f *frame) inner(q *syntax.Query) (*query, value, bool) {
 	outer.pending = map[*column]bool{}
 	sub := f.query(q, &outer)
 	if sub.stream != nil && f.opt.Streaming {
-		f.report(streaming(q.Pos, "a subquery in an expression that reads the stream", "read the stream in FROM"))
+		f.report(fault.New(fault.UnsupportedStreaming, "a subquery in an expression reads the stream").At(q.Pos).WithHint("read the stream in FROM"))
 	}
 	var all needs
 	all.full(sub)
