@@ -46,7 +46,7 @@ func (f *Flow) step(ctx context.Context, r read) error {
 		w.rng = w.stop.shorten(w.rng)
 		w.end = false
 	}
-	if len(w.rng.Splits) > 0 || w.end {
+	if len(w.rng.Splits) > 0 || w.end && f.end.Complete {
 		if err := f.write(ctx, w); err != nil {
 			return err
 		}

@@ -9,6 +9,8 @@ import (
 	"sluice/format/csv"
 	"sluice/format/json"
 	"sluice/option"
+	sinkexec "sluice/sink/exec"
+	sinkfile "sluice/sink/file"
 	sinkkafka "sluice/sink/kafka"
 	sinkpostgres "sluice/sink/postgres"
 	sourcefile "sluice/source/file"
@@ -51,6 +53,12 @@ func connectors() catalog.Connectors {
 			}},
 			"postgres": {Options: sinkpostgres.Options(), Check: func(v option.Values, use catalog.Use) fault.List {
 				return sinkpostgres.Validate(v, use.Pos)
+			}},
+			"file": {Options: sinkfile.Options(), Check: func(v option.Values, use catalog.Use) fault.List {
+				return sinkfile.Validate(v, use.Pos)
+			}},
+			"exec": {Options: sinkexec.Options(), Check: func(v option.Values, use catalog.Use) fault.List {
+				return sinkexec.Validate(v, use.Pos)
 			}},
 		},
 	}

@@ -32,7 +32,9 @@ type Config struct {
 	Table   *state.Table
 	Flow    *state.Flow
 	Feed    bool
-	Columns []source.Column
+	// InsertsOnly leaves out the rows a change feed says are deleted: a flow that replaces keys takes the new ones (D-21).
+	InsertsOnly bool
+	Columns     []source.Column
 }
 
 // Source implements source.Source.
@@ -82,7 +84,22 @@ func (s *Source) Read(ctx context.Context, from batch.Position, limit batch.Limi
 	if err != nil {
 		return batch.Columns{}, batch.Range{}, nil, err
 	}
-	return s.columns(changes), r, nil, nil
+	rows := s.columns(changes)
+	if s.InsertsOnly {
+		rows = rows.Take(inserts(changes.Change))
+	}
+	return rows, r, nil, nil
+}
+
+// inserts are the rows that were not deleted.
+func inserts(changes []batch.Change) []int32 {
+	index := make([]int32, 0, len(changes))
+	for i, c := range changes {
+		if c != batch.DeleteRow {
+			index = append(index, int32(i))
+		}
+	}
+	return index
 }
 
 // columns lays out changes as the query wants them.

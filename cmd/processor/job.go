@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sluice/backfill"
+	"sluice/batch"
+	"sluice/eventlog"
+	"sluice/flow"
+	"sluice/plan"
+	"sluice/schedule"
+	"sluice/source"
+	sourcekafka "sluice/source/kafka"
+	"sluice/state"
+)
+
+// job is one flow of the daemon. What it holds outside (source, sink, statement) is opened at each try and closed after it,
+// so that a try never meets what a failed one left.
+type job struct {
+	d     *daemon
+	plan  *plan.Flow
+	state *state.Flow
+
+	mu      sync.Mutex
+	batches uint64             // of earlier tries
+	now     *flow.Flow         // the present try
+	cancel  context.CancelFunc // ends it softly
+	reset   chan error         // somebody waits for a checkpoint reset
+}
+
+// scheduled is the job as the schedule sees it.
+func (j *job) scheduled() schedule.Job {
+	return schedule.Job{
+		Flow:    j.plan,
+		Drained: func() bool { _, done := j.state.Completed(); return done },
+		Batches: j.count,
+		Run:     j.run,
+	}
+}
+
+func (j *job) count() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.now == nil {
+		return j.batches
+	}
+	return j.batches + j.now.Batches()
+}
+
+// run runs the flow; when a checkpoint reset was asked for, it stops softly, resets and goes on (FR-13).
+func (j *job) run(take, do context.Context, say func(string)) error {
+	for {
+		trying, cancel := context.WithCancel(take)
+		j.begin(cancel)
+		err := j.try(trying, do, say)
+		cancel()
+		waiter := j.end()
+		if waiter == nil {
+			return err
+		}
+		err = j.resetNow(do)
+		waiter <- err
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (j *job) begin(cancel context.CancelFunc) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.cancel = cancel
+	if j.reset != nil {
+		cancel()
+	}
+}
+
+// end closes the present try and returns who waits for a reset.
+func (j *job) end() chan error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.now != nil {
+		j.batches += j.now.Batches()
+	}
+	waiter := j.reset
+	j.now, j.cancel, j.reset = nil, nil, nil
+	return waiter
+}
+
+// resetCheckpoint resets the flow's checkpoint, between two of its batches when it is running.
+func (j *job) resetCheckpoint(ctx context.Context) error {
+	j.mu.Lock()
+	if j.cancel == nil {
+		defer j.mu.Unlock()
+		return j.resetNow(ctx)
+	}
+	waiter := make(chan error, 1)
+	j.reset = waiter
+	j.cancel()
+	j.mu.Unlock()
+	select {
+	case err := <-waiter:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (j *job) resetNow(ctx context.Context) error {
+	j.d.emit(&eventlog.UserAction{Action: "reset checkpoint", Names: []string{j.plan.Name}})
+	if err := j.d.store.Reset(nil, []string{j.plan.Name}); err != nil {
+		return err
+	}
+	return j.d.subscribe(ctx, j)
+}
+
+// try opens what the flow needs and runs it once.
+func (j *job) try(take, do context.Context, say func(string)) (err error) {
+	d := j.d
+	say("connecting")
+	in, err := openSource(d.plan, j.plan, d.input(j.plan), j.state)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := j.fixStart(take, in); err != nil {
+		return err
+	}
+	c := flow.Config{Plan: j.plan, Store: d.store, State: j.state, Source: in, Limit: batch.Limit{Rows: d.plan.Settings.MaxBatchRows, Bytes: d.plan.Settings.MaxBatchBytes},
+		Interval: d.plan.Settings.TriggerInterval, Emit: d.emit, Show: showRow}
+	if kafka, ok := in.(*sourcekafka.Source); ok {
+		group := kafka.Committer(d.plan.Name + "." + j.plan.Name)
+		defer func() {
+			if d.store.Sync(do) == nil {
+				group.Commit(j.state.Position())
+			}
+			group.Close()
+		}()
+		c.Emit = j.offering(do, group)
+	}
+	if j.plan.Sink != nil {
+		if c.Sink, err = openSink(d.plan, j.plan); err != nil {
+			return err
+		}
+		defer c.Sink.Close()
+	} else {
+		c.Table = d.tables[j.plan.Table.Name]
+	}
+	if c.Statement, err = d.stream.Prepare(j.plan.Query); err != nil {
+		return err
+	}
+	defer c.Statement.Close()
+	f := flow.New(c)
+	j.mu.Lock()
+	j.now = f
+	j.mu.Unlock()
+	switch {
+	case j.plan.Once:
+		return backfill.Run(take, do, f, j.state, in, say)
+	case d.plan.Continuous:
+		return f.Run(take, do, nil, say)
+	}
+	until, err := in.End(take)
+	if err != nil {
+		return err
+	}
+	return f.Run(take, do, &flow.End{Until: until}, say)
+}
+
+// fixStart stores where the flow begins, at its first start in a generation (D-40).
+func (j *job) fixStart(ctx context.Context, in source.Source) error {
+	if _, fixed := j.state.Start(); fixed {
+		return nil
+	}
+	start, err := in.Start(ctx)
+	if err != nil {
+		return err
+	}
+	return j.state.SetStart(start)
+}
+
+// offerEvery is how often the positions of a Kafka flow are written to its consumer group.
+const offerEvery = time.Second
+
+// offering passes events on and writes the flow's positions to its consumer group (D-17), after they are durable here.
+func (j *job) offering(do context.Context, group *sourcekafka.Committer) eventlog.Listener {
+	var last time.Time
+	return func(e eventlog.Event) {
+		j.d.emit(e)
+		if _, done := e.(*eventlog.BatchDone); done && time.Since(last) >= offerEvery && j.d.store.Sync(do) == nil {
+			last = time.Now()
+			group.Commit(j.state.Position())
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"sluice/batch"
+	"sluice/format"
+	"sluice/format/csv"
+	"sluice/format/json"
+	"sluice/plan"
+	"sluice/sink"
+	sinkexec "sluice/sink/exec"
+	sinkfile "sluice/sink/file"
+	sinkkafka "sluice/sink/kafka"
+	sinkpostgres "sluice/sink/postgres"
+	"sluice/source"
+	sourcefile "sluice/source/file"
+	sourcekafka "sluice/source/kafka"
+	sourcetable "sluice/source/table"
+	"sluice/state"
+)
+
+// readers open a format for a source.
+var readers = map[string]func(format.Reading) (format.Reader, error){"json": json.Open, "csv": csv.Open}
+
+// openSource makes the source a flow reads. table is the open table of a flow that reads one.
+func openSource(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow) (source.Source, error) {
+	in := &f.Input
+	switch in.Kind {
+	case plan.FromTable, plan.FromChangeFeed:
+		return sourcetable.New(sourcetable.Config{Table: table, Flow: s, Feed: in.Kind == plan.FromChangeFeed, InsertsOnly: in.InsertsOnly, Columns: in.Columns}), nil
+	}
+	reader, err := openReader(p, in)
+	if err != nil {
+		return nil, err
+	}
+	if in.Kind == plan.FromFiles {
+		return sourcefile.New(sourcefile.Config{Options: in.Options, Dir: p.Dir, Stream: in.Stream, Columns: in.Columns, Reader: reader})
+	}
+	return sourcekafka.New(sourcekafka.Config{Options: in.Options, Stream: in.Stream, Bootstrap: p.Servers, Columns: in.Columns,
+		Decoder: reader.Decoder, DrainTimeout: p.Settings.DrainTimeout})
+}
+
+// openReader opens the format of a source for the columns that are decoded; a source without one has the zero Reader.
+func openReader(p *plan.Pipeline, in *plan.Input) (format.Reader, error) {
+	if in.Format == "" {
+		return format.Reader{}, nil
+	}
+	zone, err := time.LoadLocation(p.Zone)
+	if err != nil {
+		return format.Reader{}, err
+	}
+	var decoded []batch.Field
+	for _, c := range in.Columns {
+		if c.Meta == "" {
+			decoded = append(decoded, c.Field)
+		}
+	}
+	return readers[in.Format](format.Reading{Schema: in.Schema, Quoted: in.Quoted, Columns: decoded, Mode: in.Mode, Zone: zone, Options: in.Options})
+}
+
+// openSink makes the sink a flow writes.
+func openSink(p *plan.Pipeline, f *plan.Flow) (sink.Sink, error) {
+	s, fields := f.Sink, f.Query.Columns
+	switch s.Format {
+	case "kafka":
+		return sinkkafka.New(sinkkafka.Config{Options: s.Options, Bootstrap: p.Servers, Pipeline: p.Name, Flow: f.Name, Fields: fields})
+	case "postgres":
+		return sinkpostgres.New(sinkpostgres.Config{Options: s.Options, Pipeline: p.Name, Flow: f.Name, Fields: fields, Feed: f.Input.Kind == plan.FromChangeFeed})
+	case "file":
+		return sinkfile.New(sinkfile.Config{Options: s.Options, Dir: p.Dir, Pipeline: p.Name, Flow: f.Name, Fields: fields})
+	case "exec":
+		return sinkexec.New(sinkexec.Config{Options: s.Options, Dir: p.Dir, Pipeline: p.Name, Flow: f.Name, Fields: fields})
+	}
+	return nil, fmt.Errorf("no sink of format %s", s.Format) // the planner knows the formats
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/fault"
+	"sluice/internal/broker"
+	"sluice/plan"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	broker      string
+	seeds       []string
+	refresh     []string
+	fullRefresh []string
+	all         bool
+}
+
+func (a *app) runCmd() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Run the pipeline: once through, or until stopped when it is continuous",
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return a.runPipeline(c.Context(), f) },
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.broker, "embedded-broker", "", "run a Kafka-compatible broker inside, with its data in the storage folder (for trials, not for production)")
+	flags.Lookup("embedded-broker").NoOptDefVal = defaultBroker
+	flags.StringArrayVar(&f.seeds, "seed", nil, "TOPIC=FILE[@RATE]: create the topic and fill it from a file, where it does not exist; may be repeated")
+	flags.StringSliceVar(&f.refresh, "refresh", nil, "run the flows into these tables only")
+	flags.StringSliceVar(&f.fullRefresh, "full-refresh", nil, "empty these tables and compute them anew")
+	flags.BoolVar(&f.all, "full-refresh-all", false, "empty all tables and compute them anew")
+	return c
+}
+
+func (a *app) runPipeline(ctx context.Context, f runFlags) error {
+	if f.all && len(f.refresh)+len(f.fullRefresh) > 0 {
+		return usage{fault.New(fault.ConflictingRefresh, "--full-refresh-all goes with neither --refresh nor --full-refresh")}
+	}
+	if len(f.seeds) > 0 && f.broker == "" {
+		return usage{fmt.Errorf("--seed fills topics of the embedded broker: it needs --embedded-broker")}
+	}
+	if f.broker != "" {
+		a.set = append([]string{"kafka.bootstrap.servers=" + f.broker}, a.set...)
+	}
+	p, err := a.load()
+	if err != nil {
+		return err
+	}
+	for _, w := range p.Warnings {
+		fmt.Fprintf(a.err, "%s: warning: %s\n", w.Pos, w.Text)
+	}
+	s, err := selected(p, f)
+	if err != nil {
+		return err
+	}
+	log := newLog(a.err, p.Settings)
+
+	// The first signal ends take: the batches in hand are finished. do ends when the grace period is over (D-39).
+	do, hard := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer hard(nil)
+	take, soft := context.WithCancelCause(ctx)
+	defer soft(nil)
+	context.AfterFunc(take, func() { time.AfterFunc(p.Settings.GracePeriod, func() { hard(context.Canceled) }) })
+
+	if f.broker != "" {
+		stop, err := a.embed(take, p, f, log)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	d, err := startDaemon(do, p, log, s, func(err error) {
+		log.Error("the store cannot go on", "error", err)
+		os.Exit(exitFailure)
+	})
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	fmt.Fprintf(a.out, "pipeline %s: status at http://%s/, metrics at http://%s/metrics\n", p.Name, d.server.Addr(), d.server.Addr())
+	shown := make(chan struct{})
+	showing, stopShowing := context.WithCancel(take)
+	go func() {
+		defer close(shown)
+		newProgress(a.out, d.watch).show(showing)
+	}()
+	result := d.run(take, do, s)
+	stopShowing()
+	<-shown
+	printSummary(a.out, d.watch.Status())
+	if len(result.Failed) > 0 {
+		return fault.New(fault.RunFailed, "flows that failed or were skipped: %s", strings.Join(result.Failed, ", ")).WithHint("processor events says why")
+	}
+	return nil
+}
+
+// embed starts the embedded broker and fills its topics in the background, since seeds may come at a rate.
+func (a *app) embed(ctx context.Context, p *plan.Pipeline, f runFlags, log *slog.Logger) (stop func(), err error) {
+	var seeds []broker.Seed
+	topics := map[string]int32{}
+	for _, text := range f.seeds {
+		seed, err := broker.ParseSeed(text)
+		if err != nil {
+			return nil, usage{err}
+		}
+		if !filepath.IsAbs(seed.File) {
+			seed.File = filepath.Join(p.Dir, seed.File)
+		}
+		seeds = append(seeds, seed)
+	}
+	b, err := broker.Start(broker.Options{Listen: f.broker, DataDir: filepath.Join(p.Storage, "broker"), Topics: topics})
+	if err != nil {
+		return nil, err
+	}
+	filling, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, seed := range seeds {
+			if _, err := b.Seed(filling, seed); err != nil && filling.Err() == nil {
+				log.Error("filling the topic", "topic", seed.Topic, "error", err)
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+		b.Close()
+	}, nil
+}
+
+// selected resolves the tables named by --refresh and --full-refresh (FR-16).
+func selected(p *plan.Pipeline, f runFlags) (selection, error) {
+	s := selection{all: f.all}
+	find := func(names []string) (map[string]bool, error) {
+		if len(names) == 0 {
+			return nil, nil
+		}
+		out := map[string]bool{}
+		for _, name := range names {
+			name = strings.ToLower(strings.TrimSpace(name))
+			found := ""
+			for _, t := range p.Tables {
+				if t.Name == name || strings.HasSuffix(t.Name, "."+name) {
+					found = t.Name
+				}
+			}
+			if found == "" {
+				return nil, fault.New(fault.TableNotFound, "the pipeline has no table %q", name)
+			}
+			out[found] = true
+		}
+		return out, nil
+	}
+	var err error
+	if s.refresh, err = find(f.refresh); err != nil {
+		return s, err
+	}
+	if s.fullRefresh, err = find(f.fullRefresh); err != nil {
+		return s, err
+	}
+	for t := range s.refresh {
+		if s.fullRefresh[t] {
+			return s, usage{fault.New(fault.ConflictingRefresh, "table %s is named by --refresh and by --full-refresh", t)}
+		}
+	}
+	return s, nil
+}
+
+func newLog(w io.Writer, s plan.Settings) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
+		level = slog.LevelInfo
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if s.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/admin"
+	"sluice/eventlog"
+	"sluice/fault"
+	"sluice/state"
+)
+
+func (a *app) statusCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show what every flow is doing, or, beside a stopped daemon, where it stands",
+		Args:  noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			p, err := a.load()
+			if err != nil {
+				return err
+			}
+			client, store, err := reach(p)
+			if err != nil {
+				return err
+			}
+			if client != nil {
+				s, err := client.Status(c.Context())
+				if err != nil {
+					return err
+				}
+				return a.print(liveStatus(s))
+			}
+			defer store.Close()
+			t, err := storedStatus(store)
+			if err != nil {
+				return err
+			}
+			return a.print(t)
+		},
+	}
+}
+
+var statusColumns = []string{"flow", "target", "status", "reason", "generation", "last_batch", "read", "written", "dropped", "late", "lag_records"}
+
+func liveStatus(s admin.Status) table {
+	t := table{columns: statusColumns}
+	for _, f := range s.Flows {
+		reason := f.Reason
+		if f.Error != nil {
+			reason = strings.TrimSpace(reason + " " + f.Error.Fault().Error())
+		}
+		var lag jsonCell
+		var sum int64
+		for _, p := range f.Positions {
+			if p.LagRecords != nil {
+				sum += *p.LagRecords
+				lag = cell(sum)
+			}
+		}
+		var last jsonCell
+		if f.LastBatch != nil {
+			last = cell(*f.LastBatch)
+		}
+		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell(f.Target), cell(f.Status), cell(reason), cell(f.Generation), last,
+			cell(f.Counts.Read), cell(f.Counts.Written), cell(f.Counts.Dropped), cell(f.Counts.Late), lag})
+	}
+	return t
+}
+
+func storedStatus(store *state.Store) (table, error) {
+	flows, err := store.Flows()
+	if err != nil {
+		return table{}, err
+	}
+	t := table{columns: []string{"flow", "status", "generation", "next_batch", "completed", "read", "written", "position"}}
+	for _, f := range flows {
+		var done jsonCell
+		if !f.Completed.IsZero() {
+			done = cell(f.Completed.Format(time.RFC3339))
+		}
+		var marks []string
+		for _, m := range f.Position {
+			marks = append(marks, m.Split+" "+m.Next.String())
+		}
+		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell("not running"), cell(f.Generation), cell(f.NextBatch), done,
+			cell(f.Counters["records"]), cell(f.Counters["written"]), cell(strings.Join(marks, ", "))})
+	}
+	return t, nil
+}
+
+func (a *app) eventsCmd() *cobra.Command {
+	var after uint64
+	var limit int
+	var level string
+	c := &cobra.Command{
+		Use:   "events",
+		Short: "Show the event log",
+		Args:  noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			p, err := a.load()
+			if err != nil {
+				return err
+			}
+			client, store, err := reach(p)
+			if err != nil {
+				return err
+			}
+			least := eventlog.Level(strings.ToUpper(level))
+			var records []eventlog.Record
+			if client != nil {
+				events, err := client.Events(c.Context(), after, limit, least)
+				if err != nil {
+					return err
+				}
+				records = events.Events
+			} else {
+				defer store.Close()
+				if records, err = storedEvents(c.Context(), store, after, limit, least); err != nil {
+					return err
+				}
+			}
+			t := table{columns: []string{"sequence", "timestamp", "level", "event_type", "message"}}
+			for _, r := range records {
+				t.rows = append(t.rows, []jsonCell{cell(r.Sequence), cell(r.Timestamp.Format(time.RFC3339Nano)), cell(r.Level), cell(r.EventType), cell(r.Message)})
+			}
+			return a.print(t)
+		},
+	}
+	c.Flags().Uint64Var(&after, "after", 0, "only events behind this sequence number")
+	c.Flags().IntVarP(&limit, "limit", "n", 1000, "at most so many events")
+	c.Flags().StringVar(&level, "level", "METRICS", "least level: METRICS, INFO, WARN or ERROR")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if _, ok := levels[eventlog.Level(strings.ToUpper(level))]; !ok {
+			return usage{fmt.Errorf("--level takes METRICS, INFO, WARN or ERROR, not %q", level)}
+		}
+		return nil
+	}
+	return c
+}
+
+// levels orders the levels of events.
+var levels = map[eventlog.Level]int{eventlog.Metrics: 0, eventlog.Info: 1, eventlog.Warn: 2, eventlog.Error: 3}
+
+func storedEvents(ctx context.Context, store *state.Store, after uint64, limit int, least eventlog.Level) (out []eventlog.Record, err error) {
+	err = visitEvents(ctx, store, after, func(r eventlog.Record) bool {
+		if levels[r.Level] >= levels[least] {
+			out = append(out, r)
+		}
+		return len(out) < limit
+	})
+	return out, err
+}
+
+func (a *app) resetCheckpointCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "reset-checkpoint FLOW",
+		Short: "Make a flow start anew from an empty checkpoint; its target keeps its rows",
+		Args:  exactArgs(1, "a flow"),
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := a.load()
+			if err != nil {
+				return err
+			}
+			known := false
+			for _, f := range p.Flows {
+				known = known || f.Name == args[0]
+			}
+			if !known {
+				return unknownFlow(p, args[0])
+			}
+			client, store, err := reach(p)
+			if err != nil {
+				return err
+			}
+			generation := uint64(0)
+			if client != nil {
+				if generation, err = client.ResetCheckpoint(c.Context(), args[0]); err != nil {
+					return err
+				}
+			} else {
+				store.Close()
+				if generation, err = resetStored(state.Options{Dir: p.Storage, Pipeline: p.Name}, args[0]); err != nil {
+					return err
+				}
+			}
+			fmt.Fprintf(a.out, "flow %s starts anew, in generation %d\n", args[0], generation)
+			return nil
+		},
+	}
+}
+
+// resetStored resets a checkpoint in the store of a stopped daemon.
+func resetStored(o state.Options, flow string) (generation uint64, err error) {
+	store, err := state.Open(o)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if closing := store.Close(); err == nil {
+			err = closing
+		}
+	}()
+	if err := store.Reset(nil, []string{flow}); err != nil {
+		return 0, err
+	}
+	f, err := store.Flow(flow)
+	if err != nil {
+		return 0, err
+	}
+	return f.Generation(), nil
+}
+
+func (a *app) healthCheckCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "health-check",
+		Short: "Exit 0 when the daemon of this pipeline is alive; for containers",
+		Args:  noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			p, err := a.load()
+			if err != nil {
+				return err
+			}
+			client, store, err := reach(p)
+			if err != nil {
+				return err
+			}
+			if client == nil {
+				store.Close()
+				return fault.New(fault.DaemonUnreachable, "no daemon runs pipeline %s", p.Name)
+			}
+			ctx, cancel := context.WithTimeout(c.Context(), 2*time.Second)
+			defer cancel()
+			return client.Live(ctx)
+		},
+	}
+}
