@@ -284,7 +284,7 @@ func quoted(s string) string {
 	enc.Encode(s)
 	return beyondASCII.ReplaceAllStringFunc(strings.TrimSuffix(b.String(), "\n"), func(r string) string {
 		var out string
-		for _, u := range []rune(r) {
+		for _, u := range r {
 			if u > 0xffff {
 				u -= 0x10000
 				out += fmt.Sprintf(`\u%04x\u%04x`, 0xd800+u>>10, 0xdc00+u&0x3ff)

@@ -48,6 +48,7 @@ func (w *Writer) Apply(e Edit) error {
 		}
 	}
 	w.changed = w.changed || len(e.Edits.Kept.Rows) > 0
+	w.t.floors.account()
 	return nil
 }
 

@@ -208,16 +208,19 @@ func (x *floorIndex) grow() {
 
 // compact drops the room of entries that moved, when it is most of the arena.
 func (x *floorIndex) compact() {
-	if x.wasted*2 < x.free || x.free < arenaBlock {
-		return
+	if x.wasted*2 >= x.free && x.free >= arenaBlock {
+		x.rewrite()
 	}
-	fresh := floorIndex{slots: make([]uint64, len(x.slots))}
+}
+
+// rewrite copies the entries into a new arena.
+func (x *floorIndex) rewrite() {
+	fresh := floorIndex{slots: make([]uint64, len(x.slots)), used: x.used}
 	for _, s := range x.slots {
 		if s != 0 {
 			meta, key, floor := x.entry(uint32(s&slotRef) - 1)
 			fresh.place(s>>32, fresh.store(key, floor, meta))
 		}
 	}
-	fresh.used = x.used
 	*x = fresh
 }

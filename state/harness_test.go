@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"pgregory.net/rapid"
 
 	"sluice/batch"
 	"sluice/replaceusing"
@@ -45,7 +46,7 @@ func closeChecked(t *testing.T, s *Store) {
 	}
 }
 
-func ok(t testing.TB, err error) {
+func ok(t rapid.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +108,7 @@ func spanOf(f *Flow, next int64) batch.Range {
 var noon = time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC)
 
 // replace applies rows to a keyed table as flow does.
-func replace(tb testing.TB, table *Table, f *Flow, next int64, rows ...row) (Committed, replaceusing.Counts, error) {
+func replace(tb rapid.TB, table *Table, f *Flow, next int64, rows ...row) (Committed, replaceusing.Counts, error) {
 	tb.Helper()
 	cols := columnsOf(rows)
 	return replaceColumns(table, f, spanOf(f, next), &cols)
@@ -226,7 +227,7 @@ func value(c *batch.Column, i int) string {
 }
 
 // contents reads a whole table, rows sorted unless it is an append table.
-func contents(t testing.TB, s *Store, name string, columns ...string) []string {
+func contents(t rapid.TB, s *Store, name string, columns ...string) []string {
 	t.Helper()
 	snap := s.Snapshot()
 	defer snap.Close()
@@ -252,7 +253,7 @@ func contents(t testing.TB, s *Store, name string, columns ...string) []string {
 	return out
 }
 
-func same(t testing.TB, what string, got []string, want ...string) {
+func same(t rapid.TB, what string, got []string, want ...string) {
 	t.Helper()
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s: got\n  %s\nwant\n  %s", what, strings.Join(got, "\n  "), strings.Join(want, "\n  "))

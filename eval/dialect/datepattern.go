@@ -136,6 +136,6 @@ func (p timePattern) readable() error {
 }
 
 func patternError(pattern string, err error) *fault.Error {
-	return fault.New(fault.UnsupportedFunction, "the pattern %q has %v, which is not supported", pattern, err).
+	return fault.New(fault.UnsupportedFunction, "the pattern %q is not supported: it has %v", pattern, err).
 		WithHint("patterns are made of yyyy MM dd HH mm ss SSS and text in quotes")
 }

@@ -66,7 +66,7 @@ func bindArray(c *call) value {
 
 func bindMap(c *call) value {
 	if len(c.args)%2 == 1 {
-		return c.fail(fault.New(fault.WrongArguments, "map takes keys and values, not %d arguments", len(c.args)).At(c.pos))
+		return c.fail(fault.New(fault.WrongArguments, "map takes keys and values, not %s", counted(len(c.args), "argument")).At(c.pos))
 	}
 	var keys, values []value
 	for i, a := range c.args {
@@ -146,7 +146,7 @@ func (f *frame) structValues(values []value, names []string, pos syntax.Pos) val
 
 func bindNamedStruct(c *call) value {
 	if len(c.args)%2 == 1 {
-		return c.fail(fault.New(fault.WrongArguments, "named_struct takes names and values, not %d arguments", len(c.args)).At(c.pos))
+		return c.fail(fault.New(fault.WrongArguments, "named_struct takes names and values, not %s", counted(len(c.args), "argument")).At(c.pos))
 	}
 	var names []string
 	var values []value

@@ -24,7 +24,7 @@ var texts = []*function{
 	{name: "btrim", args: "text [, characters]", min: 1, max: 2, exact: exact, bind: func(c *call) value { return c.trim("trim", 0, 1) }},
 	{name: "ltrim", args: "[characters,] text", min: 1, max: 2, exact: exact, bind: func(c *call) value { return c.trim("ltrim", len(c.args)-1, 0) }},
 	{name: "rtrim", args: "[characters,] text", min: 1, max: 2, exact: exact, bind: func(c *call) value { return c.trim("rtrim", len(c.args)-1, 0) }},
-	{name: "substring substr mid", args: "text, position [, length]", min: 2, max: 3, exact: exact, bind: bindSubstring},
+	{name: "substring substr", args: "text, position [, length]", min: 2, max: 3, exact: exact, bind: bindSubstring},
 	{name: "left", args: "text, length", min: 2, max: 2, exact: exact, bind: func(c *call) value {
 		return compose(text, "substring(%s, 1, %s)", c.as(0, text), notNegative(c.as(1, integer)))
 	}},
@@ -39,7 +39,7 @@ var texts = []*function{
 	{name: "lpad", args: "text, length [, pad]", min: 2, max: 3, exact: plainLetter, bind: bindPad},
 	{name: "rpad", args: "text, length [, pad]", min: 2, max: 3, exact: plainLetter, bind: bindPad},
 	{name: "instr", args: "text, search", min: 2, max: 2, exact: exact, bind: func(c *call) value { return c.locate(0, 1, -1) }},
-	{name: "locate position charindex", args: "search, text [, from]", min: 2, max: 3, exact: exact, bind: func(c *call) value { return c.locate(1, 0, 2) }},
+	{name: "locate position", args: "search, text [, from]", min: 2, max: 3, exact: exact, bind: func(c *call) value { return c.locate(1, 0, 2) }},
 	{name: "startswith", args: "text, prefix", min: 2, max: 2, exact: exact, bind: simple(boolean, "starts_with(%s, %s)", text)},
 	{name: "endswith", args: "text, suffix", min: 2, max: 2, exact: exact, bind: simple(boolean, "ends_with(%s, %s)", text)},
 	{name: "contains", args: "text, search", min: 2, max: 2, exact: exact, bind: simple(boolean, "contains(%s, %s)", text)},

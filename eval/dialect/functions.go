@@ -98,13 +98,19 @@ func (f *frame) call(e *syntax.Func) value {
 func (fn *function) arity() string {
 	switch {
 	case fn.max < 0:
-		return fmt.Sprintf("at least %d arguments", fn.min)
-	case fn.min == fn.max && fn.min == 1:
-		return "one argument"
+		return "at least " + counted(fn.min, "argument")
 	case fn.min == fn.max:
-		return fmt.Sprintf("%d arguments", fn.min)
+		return counted(fn.min, "argument")
 	}
-	return fmt.Sprintf("%d to %d arguments", fn.min, fn.max)
+	return fmt.Sprintf("%d to %s", fn.min, counted(fn.max, "argument"))
+}
+
+// counted is a number of things, for messages.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "one " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 func (f *frame) unknownFunction(e *syntax.Func, name string) value {

@@ -158,7 +158,7 @@ func (b *binder) setOperation(e *syntax.SetOp, outer *scope) *query {
 	}
 	out := &query{}
 	if len(left.outputs) != len(right.outputs) {
-		b.report(fault.New(fault.NumColumnsMismatch, "%s has %d columns on one side and %d on the other", e.Op, len(left.outputs), len(right.outputs)).At(e.Pos))
+		b.report(fault.New(fault.NumColumnsMismatch, "%s has %s on one side and %d on the other", e.Op, counted(len(left.outputs), "column"), len(right.outputs)).At(e.Pos))
 		return left
 	}
 	types := make([]batch.Type, len(left.outputs))
@@ -222,7 +222,7 @@ func (b *binder) values(e *syntax.Values, outer *scope) *query {
 	columns := make([][]value, width)
 	for _, row := range e.Rows {
 		if len(row) != width {
-			b.report(fault.New(fault.InlineTableColumns, "a row of VALUES has %d values, the first one %d", len(row), width).At(row[0].Position()))
+			b.report(fault.New(fault.InlineTableColumns, "a row of VALUES has %s, the first one %d", counted(len(row), "value"), width).At(row[0].Position()))
 			return &query{body: list}
 		}
 		for i, x := range row {

@@ -198,7 +198,7 @@ func (f *frame) groupKey(x syntax.Expr, items []item) value {
 		if e.Kind == syntax.IntegerLiteral && e.Suffix == "" {
 			n, _ := strconv.Atoi(e.Text)
 			if n < 1 || n > len(items) {
-				return f.fail(fault.New(fault.GroupByPosition, "GROUP BY %s, but the select list has %d columns", e.Text, len(items)).At(e.Pos))
+				return f.fail(fault.New(fault.GroupByPosition, "GROUP BY %s, but the select list has %s", e.Text, counted(len(items), "column")).At(e.Pos))
 			}
 			chosen = n - 1
 		}
@@ -299,7 +299,7 @@ func (f *frame) sortKey(x syntax.Expr, outputs []*output) value {
 	if lit, ok := x.(*syntax.Literal); ok && lit.Kind == syntax.IntegerLiteral && lit.Suffix == "" {
 		n, _ := strconv.Atoi(lit.Text)
 		if n < 1 || n > len(outputs) {
-			return f.fail(fault.New(fault.OrderByPosition, "ORDER BY %s, but the select list has %d columns", lit.Text, len(outputs)).At(lit.Pos))
+			return f.fail(fault.New(fault.OrderByPosition, "ORDER BY %s, but the select list has %s", lit.Text, counted(len(outputs), "column")).At(lit.Pos))
 		}
 		return outputs[n-1].value
 	}
