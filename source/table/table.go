@@ -29,9 +29,9 @@ const (
 
 // Config is what is read of which table, for which flow. The flow must be subscribed to the table.
 type Config struct {
-	Table   *state.Table
-	Flow    *state.Flow
-	Feed    bool
+	Table *state.Table
+	Flow  *state.Flow
+	Feed  bool
 	// InsertsOnly leaves out the rows a change feed says are deleted: a flow that replaces keys takes the new ones (D-21).
 	InsertsOnly bool
 	Columns     []source.Column
