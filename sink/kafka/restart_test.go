@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,9 +19,11 @@ func TestBrokerStopped(t *testing.T) {
 	topic := k.topic(1, nil)
 	s := k.open(topic, "kafka.delivery.timeout.ms", "2000")
 	trouble := 0
-	until := time.Now().Add(5 * time.Minute)
 	var stopping sync.WaitGroup
-	for n := range 60 {
+	batches, inDoubt := 60, 0
+deliver:
+	for n := range batches {
+		until := time.Now().Add(2 * time.Minute)
 		if n == 20 || n == 40 {
 			stopping.Wait()
 			stopping.Go(func() { // in the middle of some later batch
@@ -33,8 +36,18 @@ func TestBrokerStopped(t *testing.T) {
 			if err == nil {
 				break
 			}
-			if fault.From(err).Code.Retry != fault.Backoff || time.Now().After(until) {
+			if fault.From(err).Code.Retry != fault.Backoff {
 				t.Fatalf("batch %d: %v", n, err)
+			}
+			if time.Now().After(until) {
+				// A broker that stops while a transaction ends can come back with that transaction hanging for ever, which only
+				// its operator can end (kafka-transactions.sh find-hanging). What was accepted before must be exact all the same.
+				if !strings.Contains(err.Error(), "has not ended in the cluster") {
+					t.Fatalf("batch %d: %v", n, err)
+				}
+				t.Logf("the broker left a transaction hanging at batch %d: %v", n, err)
+				batches, inDoubt = n, 1
+				break deliver
 			}
 			trouble++
 			time.Sleep(100 * time.Millisecond)
@@ -43,8 +56,8 @@ func TestBrokerStopped(t *testing.T) {
 	stopping.Wait()
 	t.Logf("%d writes were repeated", trouble)
 	got := k.records(topic)
-	if len(got) != 120 {
-		t.Fatalf("%d records, want 120", len(got))
+	if len(got) != 2*batches && len(got) != 2*(batches+inDoubt) {
+		t.Fatalf("%d records of %d batches, %d in doubt", len(got), batches, inDoubt)
 	}
 	for i, r := range got {
 		if want := fmt.Sprintf(`{"key":%q,"n":%d}`, string("ab"[i%2]), i/2); string(r.Value) != want {
