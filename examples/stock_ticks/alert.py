@@ -15,6 +15,9 @@ for text in sys.stdin:
     row = json.loads(text)
     lines.append(f"{row['ts']}  {row['symbol']}: {row['volume']} shares at {row['close']}\n")
 
+if len(lines) != int(os.environ["SLUICE_ROWS"]):
+    sys.exit(75)  # the daemon was killed while it wrote: the whole batch comes again
+
 if lines:
     os.makedirs("out/alerts", exist_ok=True)
     path = os.path.join("out/alerts", name)

@@ -31,4 +31,4 @@ CREATE FLOW archive AS INSERT INTO SINK ticks_files BY NAME
 CREATE SINK alerts FORMAT exec OPTIONS (command => 'python3 alert.py');
 CREATE FLOW alert AS INSERT INTO SINK alerts BY NAME
   SELECT symbol, ts, close, volume FROM STREAM(ticks) WITH (readChangeFeed = true)
-  WHERE _change_type = 'insert' AND volume > 500000;
+  WHERE _change_type = 'insert' AND volume > 100000;
