@@ -174,13 +174,19 @@ func bindElementAt(c *call) value {
 		return c.mistyped(1, "an integer")
 	}
 	n := c.convert(i, bigint, false)
-	zero := raise(fault.IndexOfZero, "'the index is 0; the first element is 1'", x.typ.Fields[0].Type)
 	var out value
 	if c.name == "try_element_at" {
 		out = derive(x.typ.Fields[0].Type, fmt.Sprintf("list_extract(%s, %s)", x.sql, n.sql), x, n)
 	} else {
 		out = c.element(x, n, n.sql, fmt.Sprintf("abs(%s) > len(%s)", n.sql, x.sql), fault.InvalidElementIndex)
 	}
+	if i.konst != nil && !i.konst.null { // DuckDB would evaluate the failing branch before it knows a row
+		if strings.Trim(i.konst.text, "+-0") == "" {
+			return c.fail(fault.New(fault.IndexOfZero, "the index is 0; the first element is 1").At(i.pos))
+		}
+		return out.with(raises)
+	}
+	zero := raise(fault.IndexOfZero, "'the index is 0; the first element is 1'", x.typ.Fields[0].Type)
 	out.sql = fmt.Sprintf("CASE WHEN %s = 0 AND %s IS NOT NULL THEN %s ELSE %s END", n.sql, x.sql, zero, out.sql)
 	return out.with(raises)
 }
