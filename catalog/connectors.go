@@ -10,7 +10,7 @@ import (
 	"sluice/option"
 )
 
-// Connectors is what the program can read and write, as data. cmd/processor fills it from the packages of the connectors.
+// Connectors is what the program can read and write, as data. daemon fills it from the packages of the connectors.
 type Connectors struct {
 	Functions map[string]Function // table functions, by name in lower case
 	Sinks     map[string]SinkFormat

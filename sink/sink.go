@@ -1,5 +1,5 @@
 // Package sink is the contract of outputs. Implementations live in the packages below it and pass the conformance suite
-// of sinktest; the list of kinds is in cmd/processor/connectors.go.
+// of sinktest; the list of kinds is in daemon/connectors.go.
 package sink
 
 import (

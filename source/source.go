@@ -1,5 +1,5 @@
 // Package source is the contract of inputs. Implementations live in the packages below it and pass the conformance
-// suite of sourcetest; the list of kinds is in cmd/processor/connectors.go.
+// suite of sourcetest; the list of kinds is in daemon/connectors.go.
 package source
 
 import (

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/catalog"
+	"sluice/daemon"
 	"sluice/fault"
 	"sluice/plan"
 )
@@ -43,7 +44,7 @@ func (a *app) load() (*plan.Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, problems := plan.Load(path, overrides, connectors())
+	p, problems := plan.Load(path, overrides, daemon.Connectors())
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}

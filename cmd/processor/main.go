@@ -1,6 +1,6 @@
 // Command processor is Sluice's one binary.
 //
-// main.go maps errors to exit codes; each verb is one file; connectors.go is the list of sources and sinks. Nothing else in the project knows all rooms.
+// main.go maps errors to exit codes; each verb is one file. What a verb runs is package daemon.
 package main
 
 import (

@@ -14,13 +14,13 @@ import (
 // up, what came out.
 type progress struct {
 	out    io.Writer
-	watch  *admin.Watch
+	status func() admin.Status
 	last   map[string]string
 	caught bool
 }
 
-func newProgress(out io.Writer, watch *admin.Watch) *progress {
-	return &progress{out: out, watch: watch, last: map[string]string{}}
+func newProgress(out io.Writer, status func() admin.Status) *progress {
+	return &progress{out: out, status: status, last: map[string]string{}}
 }
 
 // showEvery is how often the progress is looked at.
@@ -35,7 +35,7 @@ func (p *progress) show(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			p.look(p.watch.Status())
+			p.look(p.status())
 		}
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"sluice/daemon"
 	"sluice/fault"
 	"sluice/internal/broker"
 	"sluice/plan"
@@ -45,9 +47,6 @@ func (a *app) runCmd() *cobra.Command {
 }
 
 func (a *app) runPipeline(ctx context.Context, f runFlags) error {
-	if f.all && len(f.refresh)+len(f.fullRefresh) > 0 {
-		return usage{fault.New(fault.ConflictingRefresh, "--full-refresh-all goes with neither --refresh nor --full-refresh")}
-	}
 	if len(f.seeds) > 0 && f.broker == "" {
 		return usage{fmt.Errorf("--seed fills topics of the embedded broker: it needs --embedded-broker")}
 	}
@@ -61,7 +60,10 @@ func (a *app) runPipeline(ctx context.Context, f runFlags) error {
 	for _, w := range p.Warnings {
 		fmt.Fprintf(a.err, "%s: warning: %s\n", w.Pos, w.Text)
 	}
-	s, err := selected(p, f)
+	s, err := daemon.Select(p, f.refresh, f.fullRefresh, f.all)
+	if fault.Of(err, fault.ConflictingRefresh) {
+		return usage{err}
+	}
 	if err != nil {
 		return err
 	}
@@ -81,25 +83,30 @@ func (a *app) runPipeline(ctx context.Context, f runFlags) error {
 		}
 		defer stop()
 	}
-	d, err := startDaemon(do, p, log, s, func(err error) {
+	debug.SetMemoryLimit(daemon.Split(p.Settings.MemoryLimit).Heap)
+	d, err := daemon.Start(do, daemon.Options{Plan: p, Select: s, Log: log, Build: build(), Fatal: func(err error) {
 		log.Error("the store cannot go on", "error", err)
 		os.Exit(exitFailure)
-	})
+	}})
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	fmt.Fprintf(a.out, "pipeline %s: status at http://%s/, metrics at http://%s/metrics\n", p.Name, d.server.Addr(), d.server.Addr())
+	defer d.Close()
+	address, err := d.Serve()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "pipeline %s: status at http://%s/, metrics at http://%s/metrics\n", p.Name, address, address)
 	shown := make(chan struct{})
 	showing, stopShowing := context.WithCancel(take)
 	go func() {
 		defer close(shown)
-		newProgress(a.out, d.watch).show(showing)
+		newProgress(a.out, d.Status).show(showing)
 	}()
-	result := d.run(take, do, s)
+	result := d.Run(take, do)
 	stopShowing()
 	<-shown
-	printSummary(a.out, d.watch.Status())
+	printSummary(a.out, d.Status())
 	if len(result.Failed) > 0 {
 		return fault.New(fault.RunFailed, "flows that failed or were skipped: %s", strings.Join(result.Failed, ", ")).WithHint("processor events says why")
 	}
@@ -139,44 +146,6 @@ func (a *app) embed(ctx context.Context, p *plan.Pipeline, f runFlags, log *slog
 		<-done
 		b.Close()
 	}, nil
-}
-
-// selected resolves the tables named by --refresh and --full-refresh (FR-16).
-func selected(p *plan.Pipeline, f runFlags) (selection, error) {
-	s := selection{all: f.all}
-	find := func(names []string) (map[string]bool, error) {
-		if len(names) == 0 {
-			return nil, nil
-		}
-		out := map[string]bool{}
-		for _, name := range names {
-			name = strings.ToLower(strings.TrimSpace(name))
-			found := ""
-			for _, t := range p.Tables {
-				if t.Name == name || strings.HasSuffix(t.Name, "."+name) {
-					found = t.Name
-				}
-			}
-			if found == "" {
-				return nil, fault.New(fault.TableNotFound, "the pipeline has no table %q", name)
-			}
-			out[found] = true
-		}
-		return out, nil
-	}
-	var err error
-	if s.refresh, err = find(f.refresh); err != nil {
-		return s, err
-	}
-	if s.fullRefresh, err = find(f.fullRefresh); err != nil {
-		return s, err
-	}
-	for t := range s.refresh {
-		if s.fullRefresh[t] {
-			return s, usage{fault.New(fault.ConflictingRefresh, "table %s is named by --refresh and by --full-refresh", t)}
-		}
-	}
-	return s, nil
 }
 
 func newLog(w io.Writer, s plan.Settings) *slog.Logger {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/admin"
+	"sluice/daemon"
 	"sluice/eventlog"
 	"sluice/fault"
 	"sluice/state"
@@ -147,7 +148,7 @@ func (a *app) eventsCmd() *cobra.Command {
 var levels = map[eventlog.Level]int{eventlog.Metrics: 0, eventlog.Info: 1, eventlog.Warn: 2, eventlog.Error: 3}
 
 func storedEvents(ctx context.Context, store *state.Store, after uint64, limit int, least eventlog.Level) (out []eventlog.Record, err error) {
-	err = visitEvents(ctx, store, after, func(r eventlog.Record) bool {
+	err = daemon.Events(ctx, store, after, func(r eventlog.Record) bool {
 		if levels[r.Level] >= levels[least] {
 			out = append(out, r)
 		}

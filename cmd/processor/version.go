@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"sluice/admin"
 )
 
 // version is set by the build (-ldflags "-X main.version=...").
@@ -20,6 +22,11 @@ func commit() string {
 		}
 	}
 	return ""
+}
+
+// build says which build this is.
+func build() admin.Build {
+	return admin.Build{Version: version, Revision: commit(), Go: runtime.Version()}
 }
 
 func (a *app) versionCmd() *cobra.Command {

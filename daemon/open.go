@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"fmt"
@@ -60,8 +60,8 @@ func openReader(p *plan.Pipeline, in *plan.Input) (format.Reader, error) {
 	return readers[in.Format](format.Reading{Schema: in.Schema, Quoted: in.Quoted, Columns: decoded, Mode: in.Mode, Zone: zone, Options: in.Options})
 }
 
-// openSink makes the sink a flow writes.
-func openSink(p *plan.Pipeline, f *plan.Flow) (sink.Sink, error) {
+// OpenSink makes the sink a flow writes.
+func OpenSink(p *plan.Pipeline, f *plan.Flow) (sink.Sink, error) {
 	s, fields := f.Sink, f.Query.Columns
 	switch s.Format {
 	case "kafka":

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 // job is one flow of the daemon. What it holds outside (source, sink, statement) is opened at each try and closed after it,
 // so that a try never meets what a failed one left.
 type job struct {
-	d     *daemon
+	d     *Daemon
 	plan  *plan.Flow
 	state *state.Flow
 
@@ -120,7 +120,7 @@ func (j *job) resetNow(ctx context.Context) error {
 func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	d := j.d
 	say("connecting")
-	in, err := openSource(d.plan, j.plan, d.input(j.plan), j.state)
+	in, err := openSource(d.Plan, j.plan, d.input(j.plan), j.state)
 	if err != nil {
 		return err
 	}
@@ -128,10 +128,10 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	if err := j.fixStart(take, in); err != nil {
 		return err
 	}
-	c := flow.Config{Plan: j.plan, Store: d.store, State: j.state, Source: in, Limit: batch.Limit{Rows: d.plan.Settings.MaxBatchRows, Bytes: d.plan.Settings.MaxBatchBytes},
-		Interval: d.plan.Settings.TriggerInterval, Emit: d.emit, Show: showRow}
+	c := flow.Config{Plan: j.plan, Store: d.store, State: j.state, Source: in, Limit: batch.Limit{Rows: d.Plan.Settings.MaxBatchRows, Bytes: d.Plan.Settings.MaxBatchBytes},
+		Interval: d.Plan.Settings.TriggerInterval, Emit: d.emit, Show: showRow}
 	if kafka, ok := in.(*sourcekafka.Source); ok {
-		group := kafka.Committer(d.plan.Name + "." + j.plan.Name)
+		group := kafka.Committer(d.Plan.Name + "." + j.plan.Name)
 		defer func() {
 			if d.store.Sync(do) == nil {
 				group.Commit(j.state.Position())
@@ -141,7 +141,7 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 		c.Emit = j.offering(do, group)
 	}
 	if j.plan.Sink != nil {
-		if c.Sink, err = openSink(d.plan, j.plan); err != nil {
+		if c.Sink, err = d.OpenSink(d.Plan, j.plan); err != nil {
 			return err
 		}
 		defer c.Sink.Close()
@@ -159,7 +159,7 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	switch {
 	case j.plan.Once:
 		return backfill.Run(take, do, f, j.state, in, say)
-	case d.plan.Continuous:
+	case d.Plan.Continuous:
 		return f.Run(take, do, nil, say)
 	}
 	until, err := in.End(take)

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"slices"
@@ -20,8 +20,8 @@ import (
 // formats decode a record into columns.
 var formats = map[string]option.Set{"json": json.ReadOptions(), "csv": csv.ReadOptions()}
 
-// connectors is everything the program can read and write.
-func connectors() catalog.Connectors {
+// Connectors is everything the daemon can read and write.
+func Connectors() catalog.Connectors {
 	return catalog.Connectors{
 		Functions: map[string]catalog.Function{
 			"read_kafka": {

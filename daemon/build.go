@@ -1,0 +1,117 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sluice/batch"
+	"sluice/eventlog"
+	"sluice/fault"
+	"sluice/option"
+	"sluice/plan"
+	"sluice/state"
+)
+
+// build opens the tables, makes the jobs and tells who they are.
+func (d *Daemon) build(ctx context.Context) error {
+	d.emit(&eventlog.UpdateProgress{State: "SETTING_UP_TABLES"})
+	var problems fault.List
+	for _, t := range d.Plan.Tables {
+		table, err := d.store.Table(tableSpec(t))
+		if err != nil {
+			var list fault.List
+			if !errors.As(err, &list) {
+				list = fault.List{fault.From(err)}
+			}
+			problems = append(problems, list...)
+			continue
+		}
+		d.tables[t.Name] = table
+	}
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	for _, f := range d.Plan.Flows {
+		s, err := d.store.Flow(f.Name)
+		if err != nil {
+			return err
+		}
+		j := &job{d: d, plan: f, state: s}
+		if err := d.subscribe(ctx, j); err != nil {
+			return err
+		}
+		if err := d.announce(j); err != nil {
+			return err
+		}
+		d.jobs = append(d.jobs, j)
+	}
+	return nil
+}
+
+// tableSpec is a planned table as the store takes it.
+func tableSpec(t *plan.Table) state.TableSpec {
+	spec := state.TableSpec{Name: t.Name, Fields: t.Fields, Keys: t.Keys, Sequence: t.Sequence, Feed: t.Feed, Fingerprint: t.Fingerprint}
+	switch t.Retention {
+	case "", "forever":
+	case "consumed":
+		spec.Retention = state.RetainConsumed
+	default:
+		spec.Retention = state.RetainFor
+		spec.MaxAge = retentionAge(t.Retention)
+	}
+	return spec
+}
+
+// input is the table a flow reads, nil when it reads none.
+func (d *Daemon) input(f *plan.Flow) *state.Table {
+	if f.Input.Table == nil {
+		return nil
+	}
+	return d.tables[f.Input.Table.Name]
+}
+
+// subscribe makes a flow a reader of the table it reads (D-41).
+func (d *Daemon) subscribe(ctx context.Context, j *job) error {
+	table := d.input(j.plan)
+	if table == nil {
+		return nil
+	}
+	return table.Subscribe(ctx, j.state, j.plan.Input.Kind == plan.FromChangeFeed)
+}
+
+// announce tells what a flow is and where it stands, and warns when its query was edited (D-62).
+func (d *Daemon) announce(j *job) error {
+	f, info := j.plan, j.state.Info()
+	e := &eventlog.FlowDefinition{Flow: f.Name, Inputs: []string{f.Input.Name}, InputKind: f.Input.Kind.String(), Schema: batch.DDL(f.Query.Columns),
+		FlowType: "APPEND", Once: f.Once, DependsOn: f.DependsOn, Query: f.Text, Comment: f.Comment}
+	if f.Sink != nil {
+		e.SinkTarget = f.Sink.Name
+	} else {
+		e.Target = f.Table.Display
+		if len(f.Table.Keys) > 0 {
+			e.FlowType = "REPLACE_USING"
+		}
+	}
+	d.emit(e)
+	var last *uint64
+	if info.NextBatch > 0 {
+		n := info.NextBatch - 1
+		last = &n
+	}
+	d.watch.Resume(f.Name, info.Generation, last, info.Position)
+	if info.Fingerprint == f.Fingerprint {
+		return nil
+	}
+	if info.Fingerprint != "" {
+		d.emit(&eventlog.FlowWarning{Flow: f.Name, Err: fault.New(fault.QueryFingerprintChanged, "the query of flow %s changed; it goes on from where it stands", f.Name).
+			WithHint("a full refresh computes old rows anew")})
+	}
+	return j.state.SetFingerprint(f.Fingerprint)
+}
+
+// retentionAge reads sluice.retention; the planner has checked it.
+func retentionAge(text string) time.Duration {
+	age, _ := option.ParseDuration(text)
+	return age
+}

@@ -1,0 +1,222 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/admin"
+	"sluice/eval"
+	"sluice/eventlog"
+	"sluice/fault"
+	"sluice/metrics"
+	"sluice/plan"
+	"sluice/schedule"
+	"sluice/sink"
+	"sluice/state"
+)
+
+// Options say how a daemon runs a pipeline.
+type Options struct {
+	Plan   *plan.Pipeline
+	Select Selection
+	Log    *slog.Logger
+	Build  admin.Build
+	Fatal  func(error) // called once when the store cannot go on
+
+	// For tests. Store changes how the store is opened, OpenSink makes a flow's sink instead of the package's OpenSink, and
+	// Listen hears every event last; each may be nil.
+	Store    func(*state.Options)
+	OpenSink func(*plan.Pipeline, *plan.Flow) (sink.Sink, error)
+	Listen   eventlog.Listener
+}
+
+// Daemon is a running pipeline.
+type Daemon struct {
+	Options
+	store    *state.Store
+	stream   *eval.Engine // one thread: flows, and queries whose result depends on order (D-22)
+	parallel *eval.Engine // every core: queries
+	tables   map[string]*state.Table
+	jobs     []*job
+	board    *schedule.Board
+	registry *prometheus.Registry
+	measured *metrics.Metrics
+	watch    *admin.Watch
+	emit     eventlog.Listener
+	closers  []func() // in the order of building
+}
+
+// Start builds a daemon. Nothing runs before Run.
+func Start(ctx context.Context, o Options) (d *Daemon, err error) {
+	if o.OpenSink == nil {
+		o.OpenSink = OpenSink
+	}
+	d = &Daemon{Options: o, tables: map[string]*state.Table{}, registry: prometheus.NewRegistry()}
+	defer func() {
+		if err != nil {
+			d.Close()
+			d = nil
+		}
+	}()
+	d.measured = metrics.New(d.registry)
+	d.measured.SetBuild(o.Build.Version, o.Build.Revision)
+	metrics.RegisterRuntime(d.registry)
+	budget := Split(o.Plan.Settings.MemoryLimit)
+	if err = d.openStore(budget); err != nil {
+		return d, err
+	}
+	if err = d.openEngines(budget); err != nil {
+		return d, err
+	}
+	d.listen()
+	d.emit(&eventlog.UpdateProgress{State: "INITIALIZING"})
+	if err = d.reset(); err != nil {
+		return d, err
+	}
+	if err = d.build(ctx); err != nil {
+		return d, err
+	}
+	d.watch.ReadStore(d.readStore)
+	d.measured.ReadStore(d.readMetrics)
+	return d, nil
+}
+
+// Memory is how the one limit is split (D-30): half to the Go heap, an eighth each to the store's cache, the floors and
+// the two SQL engines; memtables have what their number needs.
+type Memory struct{ Heap, Cache, Memtable, Floors, Engine int64 }
+
+// Split splits a memory limit in bytes.
+func Split(limit int64) Memory {
+	return Memory{Heap: limit / 2, Cache: limit / 8, Memtable: min(64<<20, limit/32), Floors: limit / 8, Engine: limit / 16}
+}
+
+func (d *Daemon) openStore(m Memory) (err error) {
+	o := state.Options{Dir: d.Plan.Storage, Pipeline: d.Plan.Name, SyncInterval: d.Plan.Settings.SyncInterval, CacheSize: m.Cache,
+		MemTableSize: m.Memtable, FloorBudget: m.Floors, Logger: d.Log, OnFault: d.Fatal, OnCommit: d.measured.ObserveCommit, OnSync: d.measured.ObserveFsync}
+	if d.Options.Store != nil {
+		d.Options.Store(&o)
+	}
+	if d.store, err = state.Open(o); err != nil {
+		return err
+	}
+	d.onClose(func() { d.logged("closing the store", d.store.Close()) })
+	return nil
+}
+
+func (d *Daemon) openEngines(m Memory) (err error) {
+	spill := filepath.Join(d.Plan.Storage, "spill")
+	if d.stream, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: m.Engine, Zone: d.Plan.Zone}); err != nil {
+		return err
+	}
+	d.onClose(func() { d.logged("closing the engine", d.stream.Close()) })
+	if d.parallel, err = eval.Open(eval.Options{Threads: runtime.GOMAXPROCS(0), MemoryLimit: m.Engine, TempDir: spill, Zone: d.Plan.Zone}); err != nil {
+		return err
+	}
+	d.onClose(func() { d.logged("closing the engine", d.parallel.Close()) })
+	return nil
+}
+
+// listen joins everybody who wants to know what happens.
+func (d *Daemon) listen() {
+	update := newUpdateID()
+	d.watch = admin.NewWatch(d.Plan.Name, d.Build.Version, update, d.Plan.Continuous)
+	durable := eventlog.NewDurable(d.Plan.Name, update, 5*time.Second, func(record func(uint64) []byte) {
+		d.logged("keeping an event", d.store.AppendEvent(record))
+	})
+	d.onClose(durable.Flush)
+	listeners := []eventlog.Listener{d.watch.Listen, d.measured.Listen, durable.Listen, d.tell}
+	if d.Listen != nil {
+		listeners = append(listeners, d.Listen)
+	}
+	d.emit = eventlog.Tee(listeners...)
+	d.board = schedule.NewBoard(d.emit)
+}
+
+// tell writes an event to the log.
+func (d *Daemon) tell(e eventlog.Event) {
+	d.Log.Log(context.Background(), logLevels[e.Level()], e.String(), "event", e.Type())
+}
+
+var logLevels = map[eventlog.Level]slog.Level{eventlog.Info: slog.LevelInfo, eventlog.Warn: slog.LevelWarn, eventlog.Error: slog.LevelError, eventlog.Metrics: slog.LevelDebug}
+
+// Run runs every flow until all have ended or take ends. Soft stop is take, hard stop is do.
+func (d *Daemon) Run(take, do context.Context) schedule.Result {
+	d.emit(&eventlog.UpdateProgress{State: "RUNNING"})
+	c := schedule.Config{Continuous: d.Plan.Continuous, RetryTimeout: d.Plan.Settings.RetryTimeout, Board: d.board, Excluded: d.Select.excluded(d.Plan)}
+	for _, j := range d.jobs {
+		c.Jobs = append(c.Jobs, j.scheduled())
+	}
+	result := schedule.Run(take, do, c)
+	switch {
+	case len(result.Failed) > 0:
+		d.emit(&eventlog.UpdateProgress{State: "FAILED"})
+	case result.Stopped:
+		d.emit(&eventlog.UpdateProgress{State: "CANCELED", Cause: "stopped"})
+	default:
+		d.emit(&eventlog.UpdateProgress{State: "COMPLETED"})
+	}
+	return result
+}
+
+// State is the open store.
+func (d *Daemon) State() *state.Store { return d.store }
+
+// Status is what every flow is doing.
+func (d *Daemon) Status() admin.Status { return d.watch.Status() }
+
+// Metrics is what the daemon measures.
+func (d *Daemon) Metrics() prometheus.Gatherer { return d.registry }
+
+// Events calls visit with the events behind a sequence number, in order, until it returns false.
+func (d *Daemon) Events(ctx context.Context, after uint64, visit func(eventlog.Record) bool) error {
+	return Events(ctx, d.store, after, visit)
+}
+
+// Query runs one SELECT over the tables as of now. What it shows is durable.
+func (d *Daemon) Query(ctx context.Context, sql string) (admin.Rows, error) {
+	if err := d.store.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return Query(ctx, d.store, d.stream, d.parallel, d.Plan.Zone, sql)
+}
+
+// ResetCheckpoint makes a flow start anew from an empty checkpoint, between two of its batches when it is running, and
+// returns its new generation (FR-13).
+func (d *Daemon) ResetCheckpoint(ctx context.Context, flow string) (uint64, error) {
+	for _, j := range d.jobs {
+		if j.plan.Name == flow {
+			err := j.resetCheckpoint(ctx)
+			return j.state.Generation(), err
+		}
+	}
+	return 0, fault.New(fault.FlowNotFound, "the pipeline has no flow %q", flow)
+}
+
+// Close stops what was built, in reverse. Run must have returned.
+func (d *Daemon) Close() {
+	for i := len(d.closers) - 1; i >= 0; i-- {
+		d.closers[i]()
+	}
+	d.closers = nil
+}
+
+func (d *Daemon) onClose(f func()) { d.closers = append(d.closers, f) }
+
+func (d *Daemon) logged(what string, err error) {
+	if err != nil {
+		d.Log.Error(what, "error", err)
+	}
+}
+
+func newUpdateID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

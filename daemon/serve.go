@@ -1,0 +1,95 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sort"
+	"time"
+
+	"sluice/admin"
+	"sluice/metrics"
+)
+
+// Serve starts the HTTP server, writes where it is found (D-57) and returns its address. Close ends both.
+func (d *Daemon) Serve() (address string, err error) {
+	server, err := admin.Listen(admin.Config{Listen: d.Plan.Settings.Listen, TokenFile: d.Plan.Settings.TokenFile, Log: d.Log, Build: d.Build,
+		Metrics: metrics.Handler(d.registry), Status: d.Status, Events: d.Events, Query: d.Query, ResetCheckpoint: d.ResetCheckpoint})
+	if err != nil {
+		return "", err
+	}
+	d.onClose(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		d.logged("closing the server", server.Close(ctx))
+	})
+	where := filepath.Join(d.Plan.Storage, whereFile)
+	if err := writeWhere(where, Where{PID: os.Getpid(), Address: server.Addr(), Started: time.Now().UTC(), Version: d.Build.Version, TokenFile: d.Plan.Settings.TokenFile}); err != nil {
+		return "", err
+	}
+	d.onClose(func() { d.logged("removing "+whereFile, os.Remove(where)) })
+	return server.Addr(), nil
+}
+
+// whereFile stands in the storage folder while a daemon serves (D-57). It may be stale after a kill: the store's lock
+// decides.
+const whereFile = "daemon.json"
+
+// Where says where a daemon is found.
+type Where struct {
+	PID       int       `json:"pid"`
+	Address   string    `json:"address"`
+	Started   time.Time `json:"started"`
+	Version   string    `json:"version"`
+	TokenFile string    `json:"token_file,omitempty"`
+}
+
+func writeWhere(path string, w Where) error {
+	text, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// ReadWhere returns where the daemon with this storage folder is found; ok is false when none has said so.
+func ReadWhere(storage string) (w Where, ok bool) {
+	text, err := os.ReadFile(filepath.Join(storage, whereFile))
+	return w, err == nil && json.Unmarshal(text, &w) == nil
+}
+
+func (d *Daemon) readStore() (admin.Store, []admin.Table) {
+	who := d.store.Identity()
+	s := admin.Store{ID: who.ID, Epoch: who.Epoch, Path: d.Plan.Storage, Bytes: int64(d.store.Metrics().DiskSpaceUsage())}
+	var tables []admin.Table
+	for _, t := range d.Plan.Tables {
+		info := d.tables[t.Name].Info()
+		row := admin.Table{Name: t.Display, Rows: info.Rows, Bytes: &info.Bytes, Version: uint64(info.Version)}
+		if info.Keyed {
+			row.Keys = &info.KeyCount
+		}
+		tables = append(tables, row)
+	}
+	return s, tables
+}
+
+func (d *Daemon) readMetrics() metrics.Store {
+	store, tables := d.readStore()
+	out := metrics.Store{Epoch: store.Epoch, Bytes: store.Bytes}
+	for _, t := range tables {
+		row := metrics.Table{Name: t.Name, Rows: t.Rows, Keys: -1, Bytes: -1}
+		if t.Keys != nil {
+			row.Keys = *t.Keys
+		}
+		if t.Bytes != nil {
+			row.Bytes = *t.Bytes
+		}
+		out.Tables = append(out.Tables, row)
+	}
+	sort.Slice(out.Tables, func(i, j int) bool { return out.Tables[i].Name < out.Tables[j].Name })
+	return out
+}
