@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -41,8 +42,8 @@ type Options struct {
 type Daemon struct {
 	Options
 	store    *state.Store
-	stream   *eval.Engine // one thread: flows, and queries whose result depends on order (D-22)
-	parallel *eval.Engine // every core: queries
+	stream   *eval.Engine                 // one thread: flows, and queries whose result depends on order (D-22)
+	parallel func() (*eval.Engine, error) // every core: queries; opened by the first one
 	tables   map[string]*state.Table
 	jobs     []*job
 	board    *schedule.Board
@@ -111,15 +112,20 @@ func (d *Daemon) openStore(m Memory) (err error) {
 }
 
 func (d *Daemon) openEngines(m Memory) (err error) {
-	spill := filepath.Join(d.Plan.Storage, "spill")
 	if d.stream, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: m.Engine, Zone: d.Plan.Zone}); err != nil {
 		return err
 	}
 	d.onClose(func() { d.logged("closing the engine", d.stream.Close()) })
-	if d.parallel, err = eval.Open(eval.Options{Threads: runtime.GOMAXPROCS(0), MemoryLimit: m.Engine, TempDir: spill, Zone: d.Plan.Zone}); err != nil {
-		return err
-	}
-	d.onClose(func() { d.logged("closing the engine", d.parallel.Close()) })
+	var opened *eval.Engine
+	d.parallel = sync.OnceValues(func() (_ *eval.Engine, err error) {
+		opened, err = eval.Open(eval.Options{Threads: runtime.GOMAXPROCS(0), MemoryLimit: m.Engine, TempDir: filepath.Join(d.Plan.Storage, "spill"), Zone: d.Plan.Zone})
+		return opened, err
+	})
+	d.onClose(func() {
+		if opened != nil {
+			d.logged("closing the engine", opened.Close())
+		}
+	})
 	return nil
 }
 
@@ -184,7 +190,11 @@ func (d *Daemon) Query(ctx context.Context, sql string) (admin.Rows, error) {
 	if err := d.store.Sync(ctx); err != nil {
 		return nil, err
 	}
-	return Query(ctx, d.store, d.stream, d.parallel, d.Plan.Zone, sql)
+	parallel, err := d.parallel()
+	if err != nil {
+		return nil, err
+	}
+	return Query(ctx, d.store, d.stream, parallel, d.Plan.Zone, sql)
 }
 
 // ResetCheckpoint makes a flow start anew from an empty checkpoint, between two of its batches when it is running, and
@@ -196,7 +206,11 @@ func (d *Daemon) ResetCheckpoint(ctx context.Context, flow string) (uint64, erro
 			return j.state.Generation(), err
 		}
 	}
-	return 0, fault.New(fault.FlowNotFound, "the pipeline has no flow %q", flow)
+	return 0, d.noFlow(flow)
+}
+
+func (d *Daemon) noFlow(name string) error {
+	return fault.New(fault.FlowNotFound, "the pipeline has no flow %q", name)
 }
 
 // Close stops what was built, in reverse. Run must have returned.

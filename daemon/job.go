@@ -169,6 +169,21 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	return f.Run(take, do, &flow.End{Until: until}, say)
 }
 
+// End is where the input of a flow ends now.
+func (d *Daemon) End(ctx context.Context, flow string) (batch.Position, error) {
+	for _, j := range d.jobs {
+		if j.plan.Name == flow {
+			in, err := openSource(d.Plan, j.plan, d.input(j.plan), j.state)
+			if err != nil {
+				return nil, err
+			}
+			defer in.Close()
+			return in.End(ctx)
+		}
+	}
+	return nil, d.noFlow(flow)
+}
+
 // fixStart stores where the flow begins, at its first start in a generation (D-40).
 func (j *job) fixStart(ctx context.Context, in source.Source) error {
 	if _, fixed := j.state.Start(); fixed {

@@ -1,0 +1,451 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"sluice/daemon"
+	"sluice/eventlog"
+	"sluice/fault"
+	"sluice/plan"
+	"sluice/state"
+)
+
+// commands is what a file may say. A command returns what is shown under it.
+var commands = map[string]func(context.Context, *world, *words) (string, error){
+	"only":     func(context.Context, *world, *words) (string, error) { return "", nil }, // read by fixed
+	"pipeline": declare,
+	"topic":    changeTopic,
+	"produce":  produce,
+	"file":     writeFile,
+	"run":      apply,
+	"step":     step,
+	"stop":     func(_ context.Context, w *world, _ *words) (string, error) { w.down(); return "", nil },
+	"crash":    crash,
+	"reset":    reset,
+	"fail":     fail,
+	"table":    showTable,
+	"query":    func(ctx context.Context, w *world, a *words) (string, error) { return w.rows(ctx, a.input) },
+	"sink":     showSink,
+	"batches":  showBatches,
+	"flow":     showFlow,
+	"counters": showCounters,
+	"events":   showEvents,
+	"metrics":  showMetrics,
+}
+
+// words are the arguments of a command, taken one by one: what is left is a mistake.
+type words struct {
+	input string
+	args  []datadriven.CmdArg
+}
+
+// name takes the first argument without a value.
+func (a *words) name() (string, error) {
+	for i, arg := range a.args {
+		if len(arg.Vals) == 0 {
+			a.args = slices.Delete(a.args, i, i+1)
+			return arg.Key, nil
+		}
+	}
+	return "", fmt.Errorf("a name is missing")
+}
+
+// flag takes an argument without a value.
+func (a *words) flag(name string) bool {
+	for i, arg := range a.args {
+		if len(arg.Vals) == 0 && arg.Key == name {
+			a.args = slices.Delete(a.args, i, i+1)
+			return true
+		}
+	}
+	return false
+}
+
+// values takes key=value or key=(value, ...).
+func (a *words) values(key string) []string {
+	for i, arg := range a.args {
+		if len(arg.Vals) > 0 && arg.Key == key {
+			a.args = slices.Delete(a.args, i, i+1)
+			return arg.Vals
+		}
+	}
+	return nil
+}
+
+func (a *words) value(key, preset string) string {
+	if v := a.values(key); v != nil {
+		return strings.Join(v, ", ")
+	}
+	return preset
+}
+
+func (a *words) number(key string, preset int) (int, error) {
+	return strconv.Atoi(a.value(key, strconv.Itoa(preset)))
+}
+
+// execute runs one command of a file.
+func (w *world) execute(t testing.TB, d *datadriven.TestData) string {
+	f, ok := commands[d.Cmd]
+	if !ok {
+		t.Fatalf("%s: %s", d.Pos, nearest(d.Cmd, slices.Sorted(maps.Keys(commands))))
+	}
+	a := &words{input: strings.TrimSuffix(d.Input, "\n"), args: slices.Clone(d.CmdArgs)}
+	out, err := f(context.Background(), w, a)
+	if err != nil {
+		out = "error: " + err.Error()
+	} else if len(a.args) > 0 && d.Cmd != "only" {
+		t.Fatalf("%s: %s does not take %v", d.Pos, d.Cmd, a.args)
+	}
+	out = strings.ReplaceAll(out, w.dir, "DIR")
+	if out != "" && !strings.HasSuffix(out, "\n") {
+		out += "\n"
+	}
+	return out
+}
+
+func declare(_ context.Context, w *world, a *words) (string, error) {
+	name, features := a.value("name", "scenario"), a.values("features")
+	settings := map[string]string{}
+	for _, arg := range a.args {
+		settings[arg.Key] = strings.Join(arg.Vals, ",")
+	}
+	a.args = nil
+	w.down()
+	if err := w.declare(name, a.input, features, settings); err != nil {
+		return err.Error(), nil
+	}
+	return "", nil
+}
+
+func changeTopic(ctx context.Context, w *world, a *words) (string, error) {
+	drop := a.flag("delete")
+	partitions, err := strconv.ParseInt(a.value("partitions", w.variant.get("partitions")), 10, 32)
+	if err != nil {
+		return "", err
+	}
+	trim, err := a.number("trim", -1)
+	if err != nil {
+		return "", err
+	}
+	name, err := a.name()
+	switch {
+	case err != nil:
+		return "", err
+	case drop:
+		return "", w.deleteTopic(ctx, name)
+	case trim >= 0:
+		return "", w.trimTopic(ctx, name, int64(trim))
+	}
+	return "", w.createTopic(ctx, name, int32(partitions))
+}
+
+func produce(ctx context.Context, w *world, a *words) (string, error) {
+	key := a.value("key", "")
+	name, err := a.name()
+	if err != nil {
+		return "", err
+	}
+	if w.topics[name] == nil {
+		partitions, _ := strconv.ParseInt(w.variant.get("partitions"), 10, 32)
+		if err := w.createTopic(ctx, name, int32(partitions)); err != nil {
+			return "", err
+		}
+	}
+	return "", w.produce(ctx, name, key, a.input)
+}
+
+// writeFile writes a file as a good writer does: it is whole when it gets its name. Each is a second older than the next.
+func writeFile(_ context.Context, w *world, a *words) (string, error) {
+	name, err := a.name()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	text := a.input
+	if text != "" {
+		text += "\n"
+	}
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	w.clock = w.clock.Add(time.Second)
+	if err := os.Chtimes(path+".new", w.clock, w.clock); err != nil {
+		return "", err
+	}
+	return "", os.Rename(path+".new", path)
+}
+
+func apply(_ context.Context, w *world, a *words) (string, error) {
+	messages, all := a.flag("messages"), a.flag("full-refresh-all")
+	s, err := daemon.Select(w.plan, a.values("refresh"), a.values("full-refresh"), all)
+	if err != nil {
+		return "", err
+	}
+	return w.apply(s, messages)
+}
+
+func step(_ context.Context, w *world, a *words) (string, error) {
+	messages := a.flag("messages")
+	batches, err := a.number("batches", 1)
+	if err != nil {
+		return "", err
+	}
+	f, err := w.flowNamed(a)
+	if err != nil {
+		return "", err
+	}
+	return w.step(f.Name, batches, messages)
+}
+
+func (w *world) flowNamed(a *words) (*plan.Flow, error) {
+	name, err := a.name()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, f := range w.plan.Flows {
+		if f.Name == name {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	return nil, fmt.Errorf("flow: %s", nearest(name, names))
+}
+
+func (w *world) sinkNamed(a *words) (*plan.Sink, error) {
+	name, err := a.name()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range w.plan.Sinks {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return nil, fmt.Errorf("sink: %s", nearest(name, names))
+}
+
+func crash(_ context.Context, w *world, _ *words) (string, error) {
+	if w.up == nil {
+		w.disk = w.disk.CrashClone(w.survivors()) // nothing runs: what was stopped softly is on disk
+		return "", nil
+	}
+	w.up.crash()
+	w.down()
+	return "", nil
+}
+
+func reset(ctx context.Context, w *world, a *words) (string, error) {
+	f, err := w.flowNamed(a)
+	if err != nil {
+		return "", err
+	}
+	var generation uint64
+	if w.up != nil {
+		generation, err = w.up.daemon.ResetCheckpoint(ctx, f.Name)
+	} else {
+		var s *state.Store
+		if s, err = w.stored(false); err != nil {
+			return "", err
+		}
+		defer s.Close()
+		if err = s.Reset(nil, []string{f.Name}); err == nil {
+			var flow *state.Flow
+			if flow, err = s.Flow(f.Name); err == nil {
+				generation = flow.Generation()
+			}
+		}
+	}
+	return fmt.Sprintf("generation %d", generation), err
+}
+
+func fail(_ context.Context, w *world, a *words) (string, error) {
+	code := fault.ExecTryAgain
+	if a.flag("final") {
+		code = fault.ExecFailed
+	}
+	times, err := a.number("times", 1)
+	if err != nil {
+		return "", err
+	}
+	s, err := w.sinkNamed(a)
+	if err != nil {
+		return "", err
+	}
+	for range times {
+		w.outside[s.Name].Fail(fault.New(code, "the sink refuses"))
+	}
+	return "", nil
+}
+
+func showTable(ctx context.Context, w *world, a *words) (string, error) {
+	name, err := a.name()
+	if err != nil {
+		return "", err
+	}
+	return w.rows(ctx, "SELECT * FROM "+name)
+}
+
+func showSink(ctx context.Context, w *world, a *words) (string, error) {
+	s, err := w.sinkNamed(a)
+	if err != nil {
+		return "", err
+	}
+	var batches []delivered
+	switch s.Format {
+	case "memory":
+		batches, err = kept(w.outside[s.Name])
+	case "file":
+		batches, err = written(filepath.Join(w.dir, s.Options.String("path")))
+	case "kafka":
+		lines, err := w.consumed(ctx, s.Options.String("topic"), s.Options.String("mode") == "upsert")
+		return strings.Join(lines, "\n"), err
+	default:
+		err = fmt.Errorf("what a %s sink holds cannot be shown", s.Format)
+	}
+	if err != nil {
+		return "", err
+	}
+	lines, err := fold(batches)
+	return strings.Join(lines, "\n"), err
+}
+
+func showBatches(_ context.Context, w *world, a *words) (string, error) {
+	s, err := w.sinkNamed(a)
+	if err != nil {
+		return "", err
+	}
+	batches, err := kept(w.outside[s.Name])
+	if err != nil {
+		return "", err
+	}
+	var lines []string
+	for _, d := range batches {
+		line := fmt.Sprintf("%s %d/%d:", d.flow, d.generation, d.number)
+		for i, row := range d.rows {
+			if d.changes[i] != "" {
+				row = d.changes[i] + " " + row
+			}
+			line += " (" + row + ")"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+func showFlow(_ context.Context, w *world, a *words) (string, error) {
+	f, err := w.flowNamed(a)
+	if err != nil {
+		return "", err
+	}
+	var text string
+	err = w.look(func(s *state.Store) error {
+		flows, err := s.Flows()
+		if err != nil {
+			return err
+		}
+		for _, info := range flows {
+			if info.Name == f.Name {
+				text = fmt.Sprintf("generation %d", info.Generation)
+				if f.Once {
+					text += map[bool]string{true: ", not drained", false: ", drained"}[info.Completed.IsZero()]
+				}
+				if info.Planned {
+					text += ", a batch is planned"
+				}
+			}
+		}
+		return nil
+	})
+	return text, err
+}
+
+func showCounters(_ context.Context, w *world, a *words) (string, error) {
+	f, err := w.flowNamed(a)
+	if err != nil {
+		return "", err
+	}
+	var wanted []string
+	for len(a.args) > 0 {
+		name, err := a.name()
+		if err != nil {
+			return "", err
+		}
+		wanted = append(wanted, strings.ReplaceAll(name, ".", " "))
+	}
+	var lines []string
+	err = w.look(func(s *state.Store) error {
+		flow, err := s.Flow(f.Name)
+		if err != nil {
+			return err
+		}
+		counters := flow.Counters()
+		if wanted == nil {
+			wanted = slices.Sorted(maps.Keys(counters))
+		}
+		for _, name := range wanted {
+			lines = append(lines, fmt.Sprintf("%s %d", name, counters[name]))
+		}
+		return nil
+	})
+	return strings.Join(lines, "\n"), err
+}
+
+func showEvents(ctx context.Context, w *world, a *words) (string, error) {
+	kind, flow, level := a.value("type", ""), a.value("flow", ""), a.value("level", "")
+	var lines []string
+	err := w.look(func(s *state.Store) error {
+		return daemon.Events(ctx, s, 0, func(r eventlog.Record) bool {
+			if (kind == "" || r.EventType == kind) && (flow == "" || r.Origin.Flow == flow) && (level == "" || string(r.Level) == level) {
+				lines = append(lines, fmt.Sprintf("%s %s: %s", r.Level, r.EventType, r.Message))
+			}
+			return true
+		})
+	})
+	return strings.Join(lines, "\n"), err
+}
+
+func showMetrics(_ context.Context, w *world, a *words) (string, error) {
+	prefix, err := a.name()
+	if err != nil {
+		return "", err
+	}
+	if w.up == nil {
+		return "", fmt.Errorf("no daemon is up: metrics are those of a running one")
+	}
+	families, err := w.up.daemon.Metrics().Gather()
+	if err != nil {
+		return "", err
+	}
+	var lines []string
+	for _, family := range families {
+		if !strings.HasPrefix(family.GetName(), prefix) {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetName()+"="+l.GetValue())
+			}
+			value := m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			lines = append(lines, fmt.Sprintf("%s{%s} %v", family.GetName(), strings.Join(labels, ","), value))
+		}
+	}
+	return strings.Join(lines, "\n"), nil
+}

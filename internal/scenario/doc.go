@@ -1,0 +1,32 @@
+// Package scenario runs whole pipelines in one process from text files that a person can read and a flag can rewrite
+// (go test ./internal/scenario -rewrite).
+//
+// A file in testdata is a pipeline, what happens around it, and what tables and sinks hold afterwards. The daemon is the
+// product's own; around it are an embedded broker, a disk in memory that can crash, sinks that outlive it, and real
+// DuckDB. Each file is a family: it runs in several variants (variant.go), whose tables and folded sinks must be the
+// same. A file opts out of a variant with "only" and gives the reason.
+//
+// It does not check how long anything takes, and a file shows no number that depends on how records fell into batches
+// unless it fixes the variant.
+//
+// # Commands
+//
+//	only limit=... partitions=... restart=... mode=... stop=...    fixes axes of the variants; the input is the reason
+//	pipeline [name=N] [features=F] [setting=value ...]             declares the pipeline; the input is SQL
+//	topic NAME [partitions=N] | topic NAME delete | trim=OFFSET    makes, deletes or shortens a topic
+//	produce TOPIC [key=MEMBER]                                     one JSON document a line; "null" alone is a null value
+//	file PATH                                                      writes a file
+//	run [refresh=(T, ...)] [full-refresh=(T, ...)] [full-refresh-all]
+//	                                                               runs until everything has been applied; prints who failed
+//	step FLOW [batches=N]                                          runs until the flow has committed N batches, then stops
+//	stop | crash                                                   stops a daemon that stays up between commands
+//	reset FLOW                                                     resets the flow's checkpoint
+//	fail SINK [times=N] [final]                                    the sink refuses its next batches
+//	table NAME | query                                             rows of a table, or of the query in the input, sorted
+//	sink NAME                                                      what the sink holds, changes folded, sorted
+//	batches SINK                                                   what a memory sink was given, batch by batch
+//	flow NAME                                                      where the flow stands: generation, drained or not
+//	counters FLOW [NAME ...]                                       what the flow's batches added up, as committed with them
+//	events [type=T] [flow=F] [level=L]                             messages of the event log
+//	metrics PREFIX                                                 what the daemon exposes
+package scenario

@@ -1,0 +1,115 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sluice/internal/broker"
+)
+
+// topic is what the producer remembers of a topic.
+type topic struct {
+	partitions int32
+	records    int
+}
+
+func (w *world) createTopic(ctx context.Context, name string, partitions int32) error {
+	_, err := kadm.NewClient(w.client).CreateTopic(ctx, partitions, 1, nil, name)
+	w.topics[name] = &topic{partitions: partitions}
+	return err
+}
+
+func (w *world) deleteTopic(ctx context.Context, name string) error {
+	delete(w.topics, name)
+	w.client.PurgeTopicsFromClient(name) // it would look for the old topic id
+	answer, err := kadm.NewClient(w.client).DeleteTopics(ctx, name)
+	if err == nil {
+		err = answer.Error()
+	}
+	return err
+}
+
+// trimTopic removes the records of every partition below an offset.
+func (w *world) trimTopic(ctx context.Context, name string, offset int64) error {
+	var below kadm.Offsets
+	for p := range w.topics[name].partitions {
+		below.AddOffset(name, p, offset, -1)
+	}
+	answer, err := kadm.NewClient(w.client).DeleteRecords(ctx, below)
+	if err == nil {
+		err = answer.Error()
+	}
+	return err
+}
+
+// produce writes one record a line, into the partition of its key, else into all in turn.
+func (w *world) produce(ctx context.Context, name, key, lines string) error {
+	t := w.topics[name]
+	partitioner := kgo.StickyKeyPartitioner(nil).ForTopic(name)
+	for line := range strings.Lines(lines) {
+		line = strings.TrimSuffix(line, "\n")
+		r := &kgo.Record{Topic: name, Partition: int32(t.records) % t.partitions}
+		if line != "null" {
+			r.Value = []byte(line)
+		}
+		var err error
+		if r.Key, err = broker.RecordKey(r.Value, key); err != nil {
+			return err
+		}
+		if r.Key != nil {
+			r.Partition = int32(partitioner.Partition(r, int(t.partitions)))
+		}
+		t.records++
+		if err := w.client.ProduceSync(ctx, r).FirstErr(); err != nil {
+			return fmt.Errorf("producing: %w", err)
+		}
+	}
+	return nil
+}
+
+// read returns the committed records of a topic.
+func (w *world) read(ctx context.Context, name string) ([]*kgo.Record, error) {
+	ends, err := kadm.NewClient(w.client).ListCommittedOffsets(ctx, name)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return nil, err
+	}
+	starts := map[int32]kgo.Offset{}
+	left := map[int32]int64{}
+	ends.Each(func(o kadm.ListedOffset) {
+		if o.Offset > 0 {
+			starts[o.Partition], left[o.Partition] = kgo.NewOffset().AtStart(), o.Offset
+		}
+	})
+	if len(left) == 0 {
+		return nil, nil
+	}
+	reader, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Brokers()...), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{name: starts}))
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	var out []*kgo.Record
+	for len(left) > 0 {
+		fetches := reader.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			return nil, err
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			if !r.Attrs.IsControl() {
+				out = append(out, r)
+			}
+			if r.Offset+1 >= left[r.Partition] {
+				delete(left, r.Partition)
+			}
+		})
+	}
+	return out, nil
+}

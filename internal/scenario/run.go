@@ -1,0 +1,298 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"sluice/daemon"
+	"sluice/eventlog"
+	"sluice/plan"
+)
+
+// run is a daemon at work in a world.
+type run struct {
+	world  *world
+	daemon *daemon.Daemon
+	halt   func(*eventlog.BatchDone) bool // whether the daemon ends after this batch; may be nil
+	soft   context.CancelFunc
+	hard   context.CancelFunc
+	ended  chan struct{} // every flow has returned
+	disk   *vfs.MemFS    // after a crash: what the next daemon finds
+
+	power sync.RWMutex // held by sinks while they write
+	dark  bool         // nothing reaches a sink any more
+
+	mu     sync.Mutex
+	ending bool
+	status map[string]*eventlog.FlowProgress
+}
+
+// start starts a daemon.
+func (w *world) start(s daemon.Selection, halt func(*eventlog.BatchDone) bool) (*run, error) {
+	r := &run{world: w, halt: halt, ended: make(chan struct{}), status: map[string]*eventlog.FlowProgress{}}
+	o := w.options()
+	o.Select, o.Listen, o.OpenSink = s, r.hear, r.openSink
+	var err error
+	if r.daemon, err = daemon.Start(context.Background(), o); err != nil {
+		return nil, err
+	}
+	take, soft := context.WithCancel(context.Background())
+	do, hard := context.WithCancel(context.Background())
+	r.soft, r.hard = soft, hard
+	go func() {
+		defer close(r.ended)
+		r.daemon.Run(take, do)
+	}()
+	return r, nil
+}
+
+// hear is called by the goroutine of the flow that an event is about.
+func (r *run) hear(e eventlog.Event) {
+	switch e := e.(type) {
+	case *eventlog.FlowProgress:
+		r.mu.Lock()
+		r.status[e.Flow] = e
+		r.mu.Unlock()
+	case *eventlog.BatchDone:
+		if r.halt != nil && r.halt(e) {
+			r.interrupt()
+		}
+	}
+}
+
+// interrupt ends the daemon as the variant says: softly, so that it finishes what it has in hand, or by a crash.
+func (r *run) interrupt() {
+	if r.world.variant.is("stop", "crash") {
+		r.crash()
+		return
+	}
+	r.end(r.soft)
+}
+
+// crash is a power cut: nothing reaches disk or sinks any more. It waits for sinks that are writing. Every second one
+// comes when all commits have just been synced, so that crash after crash gets somewhere; before the others a random part
+// of what was not synced reaches the disk.
+func (r *run) crash() {
+	r.end(func() {
+		if r.world.crashes%2 == 1 {
+			_ = r.daemon.State().Sync(context.Background())
+		}
+		r.power.Lock()
+		defer r.power.Unlock()
+		r.dark = true
+		r.disk = r.world.disk.CrashClone(r.world.survivors())
+		r.soft()
+		r.hard()
+	})
+}
+
+// end ends the daemon in the given way unless it ends already.
+func (r *run) end(how func()) {
+	r.mu.Lock()
+	first := !r.ending
+	r.ending = true
+	r.mu.Unlock()
+	if first {
+		how()
+	}
+}
+
+// interrupted reports whether an end was asked for.
+func (r *run) interrupted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ending
+}
+
+// stop waits until the daemon is gone, and ends it softly unless it ends already.
+func (r *run) stop() {
+	r.end(r.soft)
+	<-r.ended
+	r.daemon.Close()
+	r.hard()
+	if r.disk != nil {
+		r.world.disk = r.disk
+	}
+}
+
+// patience is how long a run may take before the test is told that it hangs.
+const patience = 2 * time.Minute
+
+// settle returns when every flow has ended or has applied all of its input, or when the daemon has ended.
+func (r *run) settle() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for waited := true; waited; { // once more after a wait: a flow may have made input for an earlier one
+		waited = false
+		for _, f := range r.world.plan.Flows {
+			w, err := r.settleFlow(ctx, f)
+			if err != nil {
+				return err
+			}
+			waited = waited || w
+		}
+	}
+	return nil
+}
+
+func (r *run) settleFlow(ctx context.Context, f *plan.Flow) (waited bool, err error) {
+	for !r.settled(ctx, f) {
+		waited = true
+		select {
+		case <-r.ended:
+			return false, nil
+		case <-ctx.Done():
+			return false, fmt.Errorf("the run does not come to an end:\n%s", r.describe())
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+	return waited, nil
+}
+
+// settled reports whether nothing is left to do for a flow.
+func (r *run) settled(ctx context.Context, f *plan.Flow) bool {
+	r.mu.Lock()
+	status := r.status[f.Name]
+	r.mu.Unlock()
+	switch {
+	case status == nil:
+		return false
+	case status.Status.Final() && status.Retry == 0:
+		return true
+	case status.Status != eventlog.Running || f.Once:
+		return false
+	}
+	flow, err := r.daemon.State().Flow(f.Name)
+	if err != nil {
+		return false
+	}
+	info := flow.Info()
+	if info.Start == nil || info.Planned || f.Sink != nil && info.Generation > 0 && info.NextBatch == 0 {
+		return false
+	}
+	end, err := r.daemon.End(ctx, f.Name)
+	return err == nil && info.Position.Reached(end)
+}
+
+// describe is what every flow is doing, for a run that hangs.
+func (r *run) describe() string {
+	var out strings.Builder
+	for _, f := range r.world.plan.Flows {
+		end, err := r.daemon.End(context.Background(), f.Name)
+		fmt.Fprintf(&out, "  input of %s ends at %v (%v)\n", f.Name, end, err)
+	}
+	for _, f := range r.daemon.Status().Flows {
+		fmt.Fprintf(&out, "  %s is %s %s %v %v\n", f.Name, f.Status, f.Reason, f.Error, f.Positions)
+	}
+	return out.String()
+}
+
+// troubles says which flows failed and which were not started for it, one a line, or "ok".
+func (r *run) troubles(messages bool) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var lines []string
+	for _, f := range r.world.plan.Flows {
+		e := r.status[f.Name]
+		switch {
+		case e == nil:
+		case e.Status == eventlog.Failed && messages:
+			lines = append(lines, fmt.Sprintf("%s FAILED %v", f.Name, e.Err))
+		case e.Status == eventlog.Failed:
+			lines = append(lines, fmt.Sprintf("%s FAILED %s", f.Name, e.Err.Code))
+		case e.Status == eventlog.Skipped:
+			lines = append(lines, fmt.Sprintf("%s SKIPPED: %s", f.Name, e.Reason))
+		}
+	}
+	if lines == nil {
+		return "ok"
+	}
+	return strings.Join(lines, "\n")
+}
+
+// apply runs the pipeline until everything that is there has been applied, in the way of the variant.
+func (w *world) apply(s daemon.Selection, messages bool) (string, error) {
+	fresh := !s.All && s.Refresh == nil && s.FullRefresh == nil
+	if w.up != nil && !fresh {
+		w.down()
+	}
+	var halt func(*eventlog.BatchDone) bool
+	if w.variant.is("restart", "batches") {
+		halt = func(*eventlog.BatchDone) bool { return true }
+	}
+	crashed := !w.variant.is("stop", "crash")
+	for {
+		r := w.up
+		if r == nil {
+			var err error
+			if r, err = w.start(s, halt); err != nil {
+				return "", err
+			}
+			s = again(s)
+		}
+		w.up = r
+		if err := r.settle(); err != nil {
+			return "", err
+		}
+		switch {
+		case r.interrupted():
+		case halt == nil && !crashed:
+			crashed = true
+			r.crash()
+		case halt == nil && w.variant.is("mode", "continuous"):
+			return r.troubles(messages), nil
+		default:
+			w.down()
+			return r.troubles(messages), nil
+		}
+		w.down()
+	}
+}
+
+// again is a selection after its full refreshes were done: the same flows run on.
+func again(s daemon.Selection) daemon.Selection {
+	if s.All {
+		return daemon.Selection{}
+	}
+	for t := range s.FullRefresh {
+		if s.Refresh == nil {
+			s.Refresh = map[string]bool{}
+		}
+		s.Refresh[t] = true
+	}
+	s.FullRefresh = nil
+	return s
+}
+
+// step runs the pipeline until a flow has committed so many batches, or cannot, and stops it.
+func (w *world) step(flow string, batches int, messages bool) (string, error) {
+	w.down()
+	var r *run
+	halt := func(e *eventlog.BatchDone) bool {
+		if e.Flow == flow {
+			batches--
+		}
+		return batches == 0
+	}
+	r, err := w.start(daemon.Selection{}, halt)
+	if err != nil {
+		return "", err
+	}
+	w.up = r
+	err = r.settle()
+	w.down()
+	return r.troubles(messages), err
+}
+
+// down stops a daemon that stays up between commands.
+func (w *world) down() {
+	if w.up != nil {
+		w.up.stop()
+		w.up = nil
+	}
+}

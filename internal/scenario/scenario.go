@@ -1,0 +1,59 @@
+package scenario
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"sluice/eval"
+)
+
+// Run runs a file in all of its variants. With -rewrite it runs in the plain one alone, and the file is rewritten.
+func Run(t *testing.T, path string, engine *eval.Engine) {
+	variants, err := variantsOf(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := flag.Lookup("rewrite"); f != nil && f.Value.String() == "true" {
+		variants = variants[:1]
+	}
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, v, engine)
+			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return w.execute(t, d) })
+		})
+	}
+}
+
+// variantsOf reads the axes that a file fixes.
+func variantsOf(path string) ([]variant, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	fixed := map[string]string{}
+	lines := strings.Split(string(text), "\n")
+	for i, line := range lines {
+		rest, ok := strings.CutPrefix(line, "only ")
+		if !ok {
+			continue
+		}
+		if i+1 == len(lines) || lines[i+1] == "" || lines[i+1] == "----" {
+			return nil, fmt.Errorf("%s:%d: only needs its reason in the next line", path, i+1)
+		}
+		for _, pair := range strings.Fields(rest) {
+			name, value, _ := strings.Cut(pair, "=")
+			fixed[name] = value
+		}
+	}
+	variants, err := family(fixed)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return variants, nil
+}

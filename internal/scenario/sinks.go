@@ -1,0 +1,186 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sluice/batch"
+	"sluice/daemon"
+	"sluice/format/json"
+	"sluice/plan"
+	"sluice/sink"
+	"sluice/sink/memory"
+)
+
+// openSink makes the sink of a flow, on the daemon's power.
+func (r *run) openSink(p *plan.Pipeline, f *plan.Flow) (sink.Sink, error) {
+	if f.Sink.Format == "memory" {
+		return &powered{Sink: r.world.outside[f.Sink.Name].Sink(), run: r}, nil
+	}
+	s, err := daemon.OpenSink(p, f)
+	return &powered{Sink: s, run: r}, err
+}
+
+// powered is a sink that writes nothing after a crash of its daemon. In variants that crash it is also where some crashes
+// come: between a sink that has accepted a batch and the store that learns of it.
+type powered struct {
+	sink.Sink
+	run *run
+}
+
+var errDark = errors.New("the daemon crashed")
+
+// Write implements sink.Sink.
+func (p *powered) Write(ctx context.Context, id batch.ID, rows sink.Rows) error {
+	p.run.power.RLock()
+	if p.run.dark {
+		p.run.power.RUnlock()
+		return errDark
+	}
+	err := p.Sink.Write(ctx, id, rows)
+	p.run.power.RUnlock()
+	if err == nil && p.run.halt != nil && p.run.world.variant.is("stop", "crash") && !id.Replay {
+		p.run.crash()
+	}
+	return err
+}
+
+// delivered is what came out of one batch: its identity and its rows as text, with what each means.
+type delivered struct {
+	flow       string
+	generation uint64
+	number     uint64
+	changes    []string
+	rows       []string
+}
+
+// kept returns the batches a memory sink holds.
+func kept(s *memory.Store) ([]delivered, error) {
+	var out []delivered
+	for _, b := range s.Batches() {
+		d := delivered{flow: b.ID.Flow, generation: b.ID.Generation, number: b.ID.Number}
+		rows := b.Rows.Columns
+		encoder := json.NewEncoder(rows.Fields, json.EncodeOptions{})
+		for i := range rows.Len {
+			text, _, err := encoder.Encode(nil, nil, &rows, i, i+1)
+			if err != nil {
+				return nil, err
+			}
+			d.rows = append(d.rows, cells(string(text)))
+			change := ""
+			if b.Rows.Change != nil {
+				change = b.Rows.Change[i].String()
+			}
+			d.changes = append(d.changes, change)
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// written returns the batches that a file sink wrote as JSON.
+func written(dir string) ([]delivered, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	var out []delivered
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		parts := strings.Split(filepath.Base(name), ".")
+		var d delivered
+		if len(parts) != 5 {
+			return nil, fmt.Errorf("no file of a sink: %s", name)
+		}
+		d.flow = parts[1]
+		if _, err := fmt.Sscanf(parts[2]+" "+parts[3], "%d %d", &d.generation, &d.number); err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(text)) {
+			d.add(line)
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// add adds a row that is a JSON object, with _change_type where the sink writes a change feed.
+func (d *delivered) add(object string) {
+	change, rest := "", object
+	if text, ok := strings.CutPrefix(object, `{"_change_type":"`); ok {
+		change, rest, _ = strings.Cut(text, `"`)
+		rest = "{" + strings.TrimPrefix(rest, ",")
+	}
+	d.changes = append(d.changes, change)
+	d.rows = append(d.rows, cells(rest))
+}
+
+// fold adds up batches as a receiver would: deletes take rows away, and batch 0 of a later generation empties what the
+// flow had written (FB-04).
+func fold(batches []delivered) ([]string, error) {
+	held := map[string]map[string]int{} // by flow
+	for _, d := range batches {
+		if held[d.flow] == nil || d.number == 0 && d.generation > 0 {
+			held[d.flow] = map[string]int{}
+		}
+		for i, row := range d.rows {
+			switch d.changes[i] {
+			case "delete", "update_preimage":
+				held[d.flow][row]--
+			default:
+				held[d.flow][row]++
+			}
+		}
+	}
+	var lines []string
+	for flow, rows := range held {
+		for row, n := range rows {
+			if n < 0 {
+				return nil, fmt.Errorf("flow %s deleted %q more often than it inserted it", flow, row)
+			}
+			for range n {
+				lines = append(lines, row)
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines, nil
+}
+
+// consumed returns what a committed reader finds in a topic. With upsert only the last value of each key counts.
+func (w *world) consumed(ctx context.Context, name string, upsert bool) ([]string, error) {
+	records, err := w.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if !upsert {
+		var d delivered
+		for _, r := range records {
+			d.add(string(r.Value))
+		}
+		return fold([]delivered{d})
+	}
+	last := map[string]*kgo.Record{}
+	for _, r := range records {
+		last[string(r.Key)] = r
+	}
+	var lines []string
+	for key, r := range last {
+		if r.Value != nil {
+			lines = append(lines, cells(key)+" => "+cells(string(r.Value)))
+		}
+	}
+	slices.Sort(lines)
+	return lines, nil
+}

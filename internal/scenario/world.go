@@ -1,0 +1,186 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sluice/catalog"
+	"sluice/daemon"
+	"sluice/eval"
+	"sluice/internal/broker"
+	"sluice/option"
+	"sluice/plan"
+	"sluice/sink/memory"
+	"sluice/state"
+)
+
+// world is everything around the daemon: what outlives it.
+type world struct {
+	variant variant
+	dir     string // files of the pipeline and of its sinks
+	engine  *eval.Engine
+	broker  *broker.Broker
+	client  *kgo.Client
+	topics  map[string]*topic
+	outside map[string]*memory.Store // by name of the sink
+	clock   time.Time                // modification time of the next file
+
+	disk    *vfs.MemFS
+	crashes int
+	plan    *plan.Pipeline
+	up      *run // a daemon that stays up between commands, or nil
+}
+
+// newWorld starts a world. engine answers queries beside a stopped daemon.
+func newWorld(t testing.TB, v variant, engine *eval.Engine) *world {
+	b, err := broker.Start(broker.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.Brokers()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{variant: v, dir: t.TempDir(), engine: engine, broker: b, client: client, disk: vfs.NewCrashableMem(),
+		topics: map[string]*topic{}, outside: map[string]*memory.Store{}, clock: time.Unix(1_700_000_000, 0)}
+	t.Cleanup(func() {
+		if w.up != nil {
+			w.up.stop()
+		}
+		client.Close()
+		b.Close()
+	})
+	return w
+}
+
+// connectors are the product's, and the sink that keeps what it gets.
+func connectors() catalog.Connectors {
+	c := daemon.Connectors()
+	c.Sinks = maps.Clone(c.Sinks)
+	c.Sinks["memory"] = catalog.SinkFormat{Options: memory.Options()}
+	return c
+}
+
+// declare writes a pipeline and plans it.
+func (w *world) declare(name, sql string, features []string, settings map[string]string) error {
+	configuration := map[string]string{
+		"kafka.bootstrap.servers":    strings.Join(w.broker.Brokers(), ","),
+		"pipelines.trigger.interval": "1ms",
+		"sluice.sync_interval":       "5ms",
+		"sluice.retry_timeout":       "1s",
+		"sluice.memory_limit":        "1GiB",
+	}
+	if !w.variant.is("limit", "none") {
+		configuration["sluice.max_batch_rows"] = w.variant.get("limit")
+	}
+	maps.Copy(configuration, settings)
+	var spec strings.Builder
+	fmt.Fprintf(&spec, "name: %s\nstorage: state\nlibraries:\n  - glob: {include: flows.sql}\ncontinuous: %v\nfeatures: [%s]\nconfiguration:\n",
+		name, w.variant.is("mode", "continuous"), strings.Join(features, ", "))
+	for _, key := range slices.Sorted(maps.Keys(configuration)) {
+		fmt.Fprintf(&spec, "  %s: %q\n", key, configuration[key])
+	}
+	for file, text := range map[string]string{"pipeline.yml": spec.String(), "flows.sql": sql + "\n"} {
+		if err := os.WriteFile(filepath.Join(w.dir, file), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	p, problems := plan.Load(w.dir, catalog.Overrides{}, connectors())
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	for _, s := range p.Sinks {
+		if s.Format == "memory" && w.outside[s.Name] == nil {
+			w.outside[s.Name] = &memory.Store{}
+		}
+	}
+	w.plan = p
+	return nil
+}
+
+// options are those of the next daemon.
+func (w *world) options() daemon.Options {
+	return daemon.Options{
+		Plan:  w.plan,
+		Log:   slog.New(slog.DiscardHandler),
+		Fatal: func(err error) { panic(fmt.Sprintf("the store cannot go on: %v", err)) },
+		Store: func(o *state.Options) { o.FS = w.disk },
+	}
+}
+
+// stored opens the store of a stopped daemon.
+func (w *world) stored(readOnly bool) (*state.Store, error) {
+	return state.Open(state.Options{Dir: w.plan.Storage, FS: w.disk, Pipeline: w.plan.Name, ReadOnly: readOnly})
+}
+
+// look calls f with the store, of the running daemon or of the stopped one.
+func (w *world) look(f func(*state.Store) error) error {
+	if w.up != nil {
+		return f(w.up.daemon.State())
+	}
+	s, err := w.stored(true)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return f(s)
+}
+
+// rows runs a query and returns its rows, sorted, under a line with the names of its columns.
+func (w *world) rows(ctx context.Context, sql string) (text string, err error) {
+	err = w.look(func(s *state.Store) error {
+		result, err := daemon.Query(ctx, s, w.engine, w.engine, w.plan.Zone, sql)
+		if err != nil {
+			return err
+		}
+		defer result.Close()
+		var names []string
+		for _, c := range result.Columns() {
+			names = append(names, c.Name)
+		}
+		var lines []string
+		for {
+			some, _, err := result.Next(ctx)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			for line := range strings.Lines(string(some)) {
+				lines = append(lines, cells(line))
+			}
+		}
+		slices.Sort(lines)
+		text = strings.Join(append([]string{strings.Join(names, " ")}, lines...), "\n")
+		return nil
+	})
+	return text, err
+}
+
+// survivors says how much of what was not synced outlives the next crash: all, nothing, or a random half.
+func (w *world) survivors() vfs.CrashCloneCfg {
+	w.crashes++
+	return vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[w.crashes%3], RNG: rand.New(rand.NewPCG(uint64(w.crashes), 0))}
+}
+
+// nearest is for messages about names of a file.
+func nearest(name string, names []string) string {
+	if near := option.Nearest(name, names); near != "" {
+		return fmt.Sprintf("no %s; did you mean %s?", name, near)
+	}
+	return fmt.Sprintf("no %s; there are: %s", name, strings.Join(names, ", "))
+}
