@@ -31,9 +31,10 @@ type Options struct {
 	Build  admin.Build
 	Fatal  func(error) // called once when the store cannot go on
 
-	// For tests. Store changes how the store is opened, OpenSink makes a flow's sink instead of the package's OpenSink, and
-	// Listen hears every event last; each may be nil.
+	// For tests. Store changes how the store is opened, Engine is used for flows instead of an engine of the daemon's own,
+	// OpenSink makes a flow's sink instead of the package's OpenSink, and Listen hears every event last; each may be nil.
 	Store    func(*state.Options)
+	Engine   *eval.Engine
 	OpenSink func(*plan.Pipeline, *plan.Flow) (sink.Sink, error)
 	Listen   eventlog.Listener
 }
@@ -112,10 +113,12 @@ func (d *Daemon) openStore(m Memory) (err error) {
 }
 
 func (d *Daemon) openEngines(m Memory) (err error) {
-	if d.stream, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: m.Engine, Zone: d.Plan.Zone}); err != nil {
-		return err
+	if d.stream = d.Engine; d.stream == nil {
+		if d.stream, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: m.Engine, Zone: d.Plan.Zone}); err != nil {
+			return err
+		}
+		d.onClose(func() { d.logged("closing the engine", d.stream.Close()) })
 	}
-	d.onClose(func() { d.logged("closing the engine", d.stream.Close()) })
 	var opened *eval.Engine
 	d.parallel = sync.OnceValues(func() (_ *eval.Engine, err error) {
 		opened, err = eval.Open(eval.Options{Threads: runtime.GOMAXPROCS(0), MemoryLimit: m.Engine, TempDir: filepath.Join(d.Plan.Storage, "spill"), Zone: d.Plan.Zone})

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"fmt"
 	"sort"
 
 	"sluice/batch"
@@ -11,12 +12,8 @@ import (
 // cut is the first place of each split that must not be applied. Splits without one are applied whole.
 type cut map[string]batch.Offset
 
-// firstBad returns where a FAILFAST batch has to stop, and the error of the earliest of those records (by split, then
-// offset), or nil when nothing is bad.
-func firstBad(bad []batch.Bad) (cut, *fault.Error) {
-	if len(bad) == 0 {
-		return nil, nil
-	}
+// firstBad returns where a FAILFAST batch has to stop, and the earliest of those records (by split, then offset).
+func firstBad(bad []batch.Bad) (cut, batch.Bad) {
 	stops := cut{}
 	for _, b := range bad {
 		if at, ok := stops[b.Split]; !ok || b.At.Less(at) {
@@ -30,7 +27,17 @@ func firstBad(bad []batch.Bad) (cut, *fault.Error) {
 		}
 		return sorted[i].At.Less(sorted[j].At)
 	})
-	return stops, sorted[0].Err
+	return stops, sorted[0]
+}
+
+// located is the error of a record with the place where the record stands.
+func located(b batch.Bad) *fault.Error {
+	e := *b.Err
+	e.Detail = fmt.Sprintf("at %s of %s", b.At, b.Split)
+	if b.Err.Detail != "" {
+		e.Detail += "; " + b.Err.Detail
+	}
+	return &e
 }
 
 // shorten ends the range at the cut. Bytes and records of a shortened split are no longer known exactly and are scaled

@@ -73,8 +73,11 @@ func (f *Flow) admit(w *work) error {
 
 // cutAt ends the batch before the first of the given records, and takes out rows that stand behind.
 func (f *Flow) cutAt(w *work, bad []batch.Bad) {
-	stops, failure := firstBad(append(bad, w.cutSoFar()...))
-	w.stop, w.failure = stops, failure
+	stops, first := firstBad(append(bad, w.cutSoFar()...))
+	w.stop = stops
+	if first.Err != w.failure {
+		w.failure = located(first)
+	}
 }
 
 // cutSoFar is the present cut as records, so that the earlier of two cuts of a split wins.
@@ -204,7 +207,7 @@ func (f *Flow) expectations(w *work) error {
 	if f.judged.All() {
 		return nil
 	}
-	kept := f.judged.Kept(nil)
+	kept := f.judged.Kept(make([]int32, 0, n)) // never nil, which would be all of them
 	for i, k := range kept {
 		kept[i] = w.row(int(k))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 
 	"sluice/batch"
 	"sluice/daemon"
+	"sluice/fault"
 	"sluice/format/json"
 	"sluice/plan"
 	"sluice/sink"
@@ -22,7 +24,8 @@ import (
 // openSink makes the sink of a flow, on the daemon's power.
 func (r *run) openSink(p *plan.Pipeline, f *plan.Flow) (sink.Sink, error) {
 	if f.Sink.Format == "memory" {
-		return &powered{Sink: r.world.outside[f.Sink.Name].Sink(), run: r}, nil
+		store := r.world.outside[f.Sink.Name]
+		return &powered{Sink: &faithful{store.Sink(), store}, run: r}, nil
 	}
 	s, err := daemon.OpenSink(p, f)
 	return &powered{Sink: s, run: r}, err
@@ -52,6 +55,33 @@ func (p *powered) Write(ctx context.Context, id batch.ID, rows sink.Rows) error 
 	return err
 }
 
+// faithful is a memory sink that refuses a batch which comes again with other rows (FB-09, D-42).
+type faithful struct {
+	sink.Sink
+	store *memory.Store
+}
+
+// Write implements sink.Sink.
+func (f *faithful) Write(ctx context.Context, id batch.ID, rows sink.Rows) error {
+	for _, b := range f.store.Batches() {
+		if b.ID.Flow != id.Flow || b.ID.Generation != id.Generation || b.ID.Number != id.Number {
+			continue
+		}
+		before, err := deliveredOf(b.ID, b.Rows)
+		if err != nil {
+			return err
+		}
+		now, err := deliveredOf(id, rows)
+		if err != nil {
+			return err
+		}
+		if !reflect.DeepEqual(before, now) {
+			return fault.New(fault.InternalError, "batch %d/%d came again with other rows: %v, before %v", id.Generation, id.Number, now.rows, before.rows)
+		}
+	}
+	return f.Sink.Write(ctx, id, rows)
+}
+
 // delivered is what came out of one batch: its identity and its rows as text, with what each means.
 type delivered struct {
 	flow       string
@@ -65,24 +95,30 @@ type delivered struct {
 func kept(s *memory.Store) ([]delivered, error) {
 	var out []delivered
 	for _, b := range s.Batches() {
-		d := delivered{flow: b.ID.Flow, generation: b.ID.Generation, number: b.ID.Number}
-		rows := b.Rows.Columns
-		encoder := json.NewEncoder(rows.Fields, json.EncodeOptions{})
-		for i := range rows.Len {
-			text, _, err := encoder.Encode(nil, nil, &rows, i, i+1)
-			if err != nil {
-				return nil, err
-			}
-			d.rows = append(d.rows, cells(string(text)))
-			change := ""
-			if b.Rows.Change != nil {
-				change = b.Rows.Change[i].String()
-			}
-			d.changes = append(d.changes, change)
+		d, err := deliveredOf(b.ID, b.Rows)
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, d)
 	}
 	return out, nil
+}
+
+func deliveredOf(id batch.ID, rows sink.Rows) (delivered, error) {
+	d := delivered{flow: id.Flow, generation: id.Generation, number: id.Number}
+	encoder := json.NewEncoder(rows.Columns.Fields, json.EncodeOptions{})
+	for i := range rows.Columns.Len {
+		text, _, err := encoder.Encode(nil, nil, &rows.Columns, i, i+1)
+		if err != nil {
+			return d, err
+		}
+		change := ""
+		if rows.Change != nil {
+			change = rows.Change[i].String()
+		}
+		d.rows, d.changes = append(d.rows, cells(string(text))), append(d.changes, change)
+	}
+	return d, nil
 }
 
 // written returns the batches that a file sink wrote as JSON.

@@ -30,8 +30,8 @@ import (
 // world is everything around the daemon: what outlives it.
 type world struct {
 	variant variant
-	dir     string // files of the pipeline and of its sinks
-	engine  *eval.Engine
+	dir     string       // files of the pipeline and of its sinks
+	engine  *eval.Engine // of all worlds, in UTC
 	broker  *broker.Broker
 	client  *kgo.Client
 	topics  map[string]*topic
@@ -113,12 +113,16 @@ func (w *world) declare(name, sql string, features []string, settings map[string
 
 // options are those of the next daemon.
 func (w *world) options() daemon.Options {
-	return daemon.Options{
+	o := daemon.Options{
 		Plan:  w.plan,
 		Log:   slog.New(slog.DiscardHandler),
 		Fatal: func(err error) { panic(fmt.Sprintf("the store cannot go on: %v", err)) },
 		Store: func(o *state.Options) { o.FS = w.disk },
 	}
+	if w.plan.Zone == "UTC" {
+		o.Engine = w.engine // opening one is most of what a start costs
+	}
+	return o
 }
 
 // stored opens the store of a stopped daemon.
