@@ -104,7 +104,11 @@ func (d *Daemon) announce(j *job) error {
 		return nil
 	}
 	if info.Fingerprint != "" {
-		d.emit(&eventlog.FlowWarning{Flow: f.Name, Err: fault.New(fault.QueryFingerprintChanged, "the query of flow %s changed; it goes on from where it stands", f.Name).
+		what := "it goes on from where it stands"
+		if _, drained := j.state.Completed(); drained {
+			what = "it has drained and does not run again" // DO-O9
+		}
+		d.emit(&eventlog.FlowWarning{Flow: f.Name, Err: fault.New(fault.QueryFingerprintChanged, "the query of flow %s changed; %s", f.Name, what).
 			WithHint("a full refresh computes old rows anew")})
 	}
 	return j.state.SetFingerprint(f.Fingerprint)

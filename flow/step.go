@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"sluice/batch"
@@ -200,7 +201,7 @@ func (f *Flow) expectations(w *work) error {
 	}
 	f.judged.Judge(f.checks, verdicts, n)
 	if f.judged.Refused >= 0 {
-		return f.judged.Violation(f.plan.Name, f.checks, f.show(w.result.Rows, int(w.row(f.judged.Refused))))
+		return f.violation(w, w.row(f.judged.Refused))
 	}
 	w.counts = append(w.counts[:0], f.judged.Counts...)
 	w.outcome.Dropped = f.judged.Dropped
@@ -213,6 +214,14 @@ func (f *Flow) expectations(w *work) error {
 	}
 	w.index = kept
 	return nil
+}
+
+// violation is the error of a batch in which a row must not be: it says which batch it would have been, where the record
+// stands, and what the row was (EX-O8).
+func (f *Flow) violation(w *work, row int32) error {
+	e := located(f.badRow(w, w.result.Row[row], f.judged.Violation(f.plan.Name, f.checks, f.show(w.result.Rows, int(row)))))
+	e.Detail = fmt.Sprintf("batch %d, %s", f.state.NextBatch(), e.Detail)
+	return e
 }
 
 // sequencesKnown refuses rows whose sequence is null or NaN (D-2). It reports false when that moved the cut.

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -34,6 +35,9 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 	"crash":    crash,
 	"reset":    reset,
 	"fail":     fail,
+	"hold":     hold,
+	"show":     showFile,
+	"quality":  showQuality,
 	"table":    showTable,
 	"query":    func(ctx context.Context, w *world, a *words) (string, error) { return w.rows(ctx, a.input) },
 	"sink":     showSink,
@@ -43,6 +47,9 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 	"events":   showEvents,
 	"metrics":  showMetrics,
 }
+
+// before are the commands that need no pipeline.
+var before = map[string]bool{"only": true, "pipeline": true, "topic": true, "produce": true, "file": true, "show": true}
 
 // words are the arguments of a command, taken one by one: what is left is a mistake.
 type words struct {
@@ -99,6 +106,9 @@ func (w *world) execute(t testing.TB, d *datadriven.TestData) string {
 	f, ok := commands[d.Cmd]
 	if !ok {
 		t.Fatalf("%s: %s", d.Pos, nearest(d.Cmd, slices.Sorted(maps.Keys(commands))))
+	}
+	if w.plan == nil && !before[d.Cmd] {
+		t.Fatalf("%s: there is no pipeline", d.Pos)
 	}
 	a := &words{input: strings.TrimSuffix(d.Input, "\n"), args: slices.Clone(d.CmdArgs)}
 	out, err := f(context.Background(), w, a)
@@ -190,16 +200,27 @@ func writeFile(_ context.Context, w *world, a *words) (string, error) {
 }
 
 func apply(_ context.Context, w *world, a *words) (string, error) {
-	messages, all := a.flag("messages"), a.flag("full-refresh-all")
+	show, all := report(a), a.flag("full-refresh-all")
 	s, err := daemon.Select(w.plan, a.values("refresh"), a.values("full-refresh"), all)
 	if err != nil {
 		return "", err
 	}
-	return w.apply(s, messages)
+	return w.apply(s, show)
+}
+
+// report is what run and step show: who failed, with the messages, or the states of all flows.
+func report(a *words) func(*run) string {
+	switch {
+	case a.flag("messages"):
+		return func(r *run) string { return r.troubles(true) }
+	case a.flag("states"):
+		return (*run).states
+	}
+	return func(r *run) string { return r.troubles(false) }
 }
 
 func step(_ context.Context, w *world, a *words) (string, error) {
-	messages := a.flag("messages")
+	show := report(a)
 	batches, err := a.number("batches", 1)
 	if err != nil {
 		return "", err
@@ -208,7 +229,7 @@ func step(_ context.Context, w *world, a *words) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return w.step(f.Name, batches, messages)
+	return w.step(f.Name, batches, show)
 }
 
 func (w *world) flowNamed(a *words) (*plan.Flow, error) {
@@ -294,6 +315,26 @@ func fail(_ context.Context, w *world, a *words) (string, error) {
 	return "", nil
 }
 
+// hold makes a sink take no batch and give no answer, once: the daemon that waits for it is stopped, at last the hard way.
+func hold(_ context.Context, w *world, a *words) (string, error) {
+	s, err := w.sinkNamed(a)
+	if err != nil {
+		return "", err
+	}
+	w.held.Store(s.Name)
+	return "", nil
+}
+
+// showFile shows a file that a program outside wrote.
+func showFile(_ context.Context, w *world, a *words) (string, error) {
+	name, err := a.name()
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(filepath.Join(w.dir, name))
+	return string(text), err
+}
+
 func showTable(ctx context.Context, w *world, a *words) (string, error) {
 	name, err := a.name()
 	if err != nil {
@@ -303,6 +344,7 @@ func showTable(ctx context.Context, w *world, a *words) (string, error) {
 }
 
 func showSink(ctx context.Context, w *world, a *words) (string, error) {
+	ordered, count := a.flag("order"), a.flag("count")
 	s, err := w.sinkNamed(a)
 	if err != nil {
 		return "", err
@@ -322,7 +364,13 @@ func showSink(ctx context.Context, w *world, a *words) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if ordered {
+		return strings.Join(arrivals(batches), "\n"), nil
+	}
 	lines, err := fold(batches)
+	if count {
+		return fmt.Sprintf("%d rows", len(lines)), err
+	}
 	return strings.Join(lines, "\n"), err
 }
 
@@ -418,6 +466,46 @@ func showEvents(ctx context.Context, w *world, a *words) (string, error) {
 			return true
 		})
 	})
+	return strings.Join(slices.Compact(lines), "\n"), err // restarts say some things again
+}
+
+// showQuality adds up data_quality of the event log (EX-12).
+func showQuality(ctx context.Context, w *world, a *words) (string, error) {
+	f, err := w.flowNamed(a)
+	if err != nil {
+		return "", err
+	}
+	var dropped int64
+	sums := map[string]*eventlog.Expectation{}
+	err = w.look(func(s *state.Store) error {
+		return daemon.Events(ctx, s, 0, func(r eventlog.Record) bool {
+			var details struct {
+				Progress struct {
+					Quality struct {
+						Dropped      int64                  `json:"dropped_records"`
+						Expectations []eventlog.Expectation `json:"expectations"`
+					} `json:"data_quality"`
+				} `json:"flow_progress"`
+			}
+			if r.Origin.Flow != f.Name || json.Unmarshal(r.Details, &details) != nil {
+				return true
+			}
+			dropped += details.Progress.Quality.Dropped
+			for _, e := range details.Progress.Quality.Expectations {
+				if sums[e.Name] == nil {
+					sums[e.Name] = &eventlog.Expectation{Dataset: e.Dataset}
+				}
+				sums[e.Name].Passed += e.Passed
+				sums[e.Name].Failed += e.Failed
+			}
+			return true
+		})
+	})
+	lines := []string{fmt.Sprintf("dropped_records %d", dropped)}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		e := sums[name]
+		lines = append(lines, fmt.Sprintf("%s of %s: passed_records %d, failed_records %d", name, e.Dataset, e.Passed, e.Failed))
+	}
 	return strings.Join(lines, "\n"), err
 }
 

@@ -16,17 +16,20 @@
 //	topic NAME [partitions=N] | topic NAME delete | trim=OFFSET    makes, deletes or shortens a topic
 //	produce TOPIC [key=MEMBER]                                     one JSON document a line; "null" alone is a null value
 //	file PATH                                                      writes a file
-//	run [refresh=(T, ...)] [full-refresh=(T, ...)] [full-refresh-all]
-//	                                                               runs until everything has been applied; prints who failed
-//	step FLOW [batches=N]                                          runs until the flow has committed N batches, then stops
+//	run [refresh=(T, ...)] [full-refresh=(T, ...)] [full-refresh-all] [messages | states]
+//	                                                               runs until everything has been applied; shows who failed
+//	step FLOW [batches=N] [messages | states]                      runs until the flow has committed N batches, then stops
 //	stop | crash                                                   stops a daemon that stays up between commands
 //	reset FLOW                                                     resets the flow's checkpoint
 //	fail SINK [times=N] [final]                                    the sink refuses its next batches
+//	hold SINK                                                      the sink gives no answer to its next batch
 //	table NAME | query                                             rows of a table, or of the query in the input, sorted
-//	sink NAME                                                      what the sink holds, changes folded, sorted
+//	sink NAME [count | order]                                      what the sink holds, changes folded, sorted; as it came
 //	batches SINK                                                   what a memory sink was given, batch by batch
+//	show FILE                                                      a file that something outside wrote
 //	flow NAME                                                      where the flow stands: generation, drained or not
 //	counters FLOW [NAME ...]                                       what the flow's batches added up, as committed with them
+//	quality FLOW                                                   data_quality of the event log, added up
 //	events [type=T] [flow=F] [level=L]                             messages of the event log
 //	metrics PREFIX                                                 what the daemon exposes
 package scenario

@@ -18,7 +18,7 @@ import (
 type run struct {
 	world  *world
 	daemon *daemon.Daemon
-	halt   func(*eventlog.BatchDone) bool // whether the daemon ends after this batch; may be nil
+	halt   func(*run, *eventlog.BatchDone) bool // whether the daemon ends after this batch; may be nil
 	soft   context.CancelFunc
 	hard   context.CancelFunc
 	ended  chan struct{} // every flow has returned
@@ -33,7 +33,7 @@ type run struct {
 }
 
 // start starts a daemon.
-func (w *world) start(s daemon.Selection, halt func(*eventlog.BatchDone) bool) (*run, error) {
+func (w *world) start(s daemon.Selection, halt func(*run, *eventlog.BatchDone) bool) (*run, error) {
 	r := &run{world: w, halt: halt, ended: make(chan struct{}), status: map[string]*eventlog.FlowProgress{}}
 	o := w.options()
 	o.Select, o.Listen, o.OpenSink = s, r.hear, r.openSink
@@ -59,7 +59,7 @@ func (r *run) hear(e eventlog.Event) {
 		r.status[e.Flow] = e
 		r.mu.Unlock()
 	case *eventlog.BatchDone:
-		if r.halt != nil && r.halt(e) {
+		if r.halt != nil && r.halt(r, e) {
 			r.interrupt()
 		}
 	}
@@ -127,6 +127,14 @@ const patience = 2 * time.Minute
 func (r *run) settle() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	if !r.world.plan.Continuous {
+		select {
+		case <-r.ended:
+			return nil
+		case <-ctx.Done():
+			return r.hangs()
+		}
+	}
 	for waited := true; waited; { // once more after a wait: a flow may have made input for an earlier one
 		waited = false
 		for _, f := range r.world.plan.Flows {
@@ -147,7 +155,7 @@ func (r *run) settleFlow(ctx context.Context, f *plan.Flow) (waited bool, err er
 		case <-r.ended:
 			return false, nil
 		case <-ctx.Done():
-			return false, fmt.Errorf("the run does not come to an end:\n%s", r.describe())
+			return false, r.hangs()
 		case <-time.After(2 * time.Millisecond):
 		}
 	}
@@ -179,8 +187,8 @@ func (r *run) settled(ctx context.Context, f *plan.Flow) bool {
 	return err == nil && info.Position.Reached(end)
 }
 
-// describe is what every flow is doing, for a run that hangs.
-func (r *run) describe() string {
+// hangs says what every flow is doing.
+func (r *run) hangs() error {
 	var out strings.Builder
 	for _, f := range r.world.plan.Flows {
 		end, err := r.daemon.End(context.Background(), f.Name)
@@ -189,7 +197,7 @@ func (r *run) describe() string {
 	for _, f := range r.daemon.Status().Flows {
 		fmt.Fprintf(&out, "  %s is %s %s %v %v\n", f.Name, f.Status, f.Reason, f.Error, f.Positions)
 	}
-	return out.String()
+	return fmt.Errorf("the run does not come to an end:\n%s", out.String())
 }
 
 // troubles says which flows failed and which were not started for it, one a line, or "ok".
@@ -215,15 +223,33 @@ func (r *run) troubles(messages bool) string {
 	return strings.Join(lines, "\n")
 }
 
-// apply runs the pipeline until everything that is there has been applied, in the way of the variant.
-func (w *world) apply(s daemon.Selection, messages bool) (string, error) {
-	fresh := !s.All && s.Refresh == nil && s.FullRefresh == nil
-	if w.up != nil && !fresh {
-		w.down()
+// states says what every flow came to, one a line. A flow that a stop found at work or waiting for data is RUNNING.
+func (r *run) states() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var lines []string
+	for _, f := range r.world.plan.Flows {
+		status := eventlog.Status("")
+		if e := r.status[f.Name]; e != nil {
+			status = e.Status
+		}
+		if status == eventlog.Stopped {
+			status = eventlog.Running
+		}
+		lines = append(lines, fmt.Sprintf("%s %s", f.Name, status))
 	}
-	var halt func(*eventlog.BatchDone) bool
+	return strings.Join(lines, "\n")
+}
+
+// apply runs the pipeline until everything that is there has been applied, in the way of the variant.
+func (w *world) apply(s daemon.Selection, show func(*run) string) (string, error) {
+	fresh := !s.All && s.Refresh == nil && s.FullRefresh == nil
+	if w.up != nil && (!fresh || w.up.troubles(false) != "ok") {
+		w.down() // a run begins with all flows
+	}
+	var halt func(*run, *eventlog.BatchDone) bool
 	if w.variant.is("restart", "batches") {
-		halt = func(*eventlog.BatchDone) bool { return true }
+		halt = func(*run, *eventlog.BatchDone) bool { return true }
 	}
 	crashed := !w.variant.is("stop", "crash")
 	for {
@@ -245,10 +271,10 @@ func (w *world) apply(s daemon.Selection, messages bool) (string, error) {
 			crashed = true
 			r.crash()
 		case halt == nil && w.variant.is("mode", "continuous"):
-			return r.troubles(messages), nil
+			return show(r), nil
 		default:
 			w.down()
-			return r.troubles(messages), nil
+			return show(r), nil
 		}
 		w.down()
 	}
@@ -270,14 +296,13 @@ func again(s daemon.Selection) daemon.Selection {
 }
 
 // step runs the pipeline until a flow has committed so many batches, or cannot, and stops it.
-func (w *world) step(flow string, batches int, messages bool) (string, error) {
+func (w *world) step(flow string, batches int, show func(*run) string) (string, error) {
 	w.down()
-	var r *run
-	halt := func(e *eventlog.BatchDone) bool {
+	halt := func(r *run, e *eventlog.BatchDone) bool {
 		if e.Flow == flow {
 			batches--
 		}
-		return batches == 0
+		return batches == 0 && r.daemon.State().Sync(context.Background()) == nil
 	}
 	r, err := w.start(daemon.Selection{}, halt)
 	if err != nil {
@@ -286,7 +311,7 @@ func (w *world) step(flow string, batches int, messages bool) (string, error) {
 	w.up = r
 	err = r.settle()
 	w.down()
-	return r.troubles(messages), err
+	return show(r), err
 }
 
 // down stops a daemon that stays up between commands.

@@ -43,8 +43,8 @@ func variantsOf(path string) ([]variant, error) {
 		if !ok {
 			continue
 		}
-		if i+1 == len(lines) || lines[i+1] == "" || lines[i+1] == "----" {
-			return nil, fmt.Errorf("%s:%d: only needs its reason in the next line", path, i+1)
+		if i+2 >= len(lines) || lines[i+1] == "----" || lines[i+2] != "----" {
+			return nil, fmt.Errorf("%s:%d: only needs its reason in the next line, and ---- after it", path, i+1)
 		}
 		for _, pair := range strings.Fields(rest) {
 			name, value, _ := strings.Cut(pair, "=")

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,7 +13,13 @@ import (
 	"sluice/eval"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // most of what a run does is wait
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // TestScenarios runs every file below testdata.
 func TestScenarios(t *testing.T) {

@@ -25,23 +25,29 @@ import (
 func (r *run) openSink(p *plan.Pipeline, f *plan.Flow) (sink.Sink, error) {
 	if f.Sink.Format == "memory" {
 		store := r.world.outside[f.Sink.Name]
-		return &powered{Sink: &faithful{store.Sink(), store}, run: r}, nil
+		return &powered{&faithful{store.Sink(), store}, f.Sink.Name, r}, nil
 	}
 	s, err := daemon.OpenSink(p, f)
-	return &powered{Sink: s, run: r}, err
+	return &powered{s, f.Sink.Name, r}, err
 }
 
 // powered is a sink that writes nothing after a crash of its daemon. In variants that crash it is also where some crashes
 // come: between a sink that has accepted a batch and the store that learns of it.
 type powered struct {
 	sink.Sink
-	run *run
+	name string
+	run  *run
 }
 
 var errDark = errors.New("the daemon crashed")
 
 // Write implements sink.Sink.
 func (p *powered) Write(ctx context.Context, id batch.ID, rows sink.Rows) error {
+	if p.run.world.held.CompareAndSwap(p.name, "") {
+		p.run.end(func() { p.run.soft(); p.run.hard() }) // the grace period is over (D-39)
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	p.run.power.RLock()
 	if p.run.dark {
 		p.run.power.RUnlock()
@@ -192,6 +198,15 @@ func fold(batches []delivered) ([]string, error) {
 	}
 	slices.Sort(lines)
 	return lines, nil
+}
+
+// arrivals are the rows in the order in which they came, a row that follows its like left out.
+func arrivals(batches []delivered) []string {
+	var lines []string
+	for _, d := range batches {
+		lines = append(lines, d.rows...)
+	}
+	return slices.Compact(lines)
 }
 
 // consumed returns what a committed reader finds in a topic. With upsert only the last value of each key counts.

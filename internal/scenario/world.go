@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ type world struct {
 	client  *kgo.Client
 	topics  map[string]*topic
 	outside map[string]*memory.Store // by name of the sink
+	held    atomic.Value             // string: the sink that will not answer
 	clock   time.Time                // modification time of the next file
 
 	disk    *vfs.MemFS
@@ -98,6 +100,7 @@ func (w *world) declare(name, sql string, features []string, settings map[string
 			return err
 		}
 	}
+	w.plan = nil
 	p, problems := plan.Load(w.dir, catalog.Overrides{}, connectors())
 	if err := problems.Err(); err != nil {
 		return err
