@@ -16,22 +16,10 @@ import (
 // build opens the tables, makes the jobs and tells who they are.
 func (d *Daemon) build(ctx context.Context) error {
 	d.emit(&eventlog.UpdateProgress{State: "SETTING_UP_TABLES"})
-	var problems fault.List
-	for _, t := range d.Plan.Tables {
-		table, err := d.store.Table(tableSpec(t))
-		if err != nil {
-			var list fault.List
-			if !errors.As(err, &list) {
-				list = fault.List{fault.From(err)}
-			}
-			problems = append(problems, list...)
-			continue
-		}
-		d.tables[t.Name] = table
-	}
-	if err := problems.Err(); err != nil {
+	if err := d.openTables(); err != nil {
 		return err
 	}
+	d.describe()
 	for _, f := range d.Plan.Flows {
 		s, err := d.store.Flow(f.Name)
 		if err != nil {
@@ -45,6 +33,82 @@ func (d *Daemon) build(ctx context.Context) error {
 			return err
 		}
 		d.jobs = append(d.jobs, j)
+	}
+	return d.reportRemoved()
+}
+
+// openTables opens every table; all problems come in one list.
+func (d *Daemon) openTables() error {
+	var problems fault.List
+	for _, t := range d.Plan.Tables {
+		table, err := d.store.Table(tableSpec(t))
+		if err != nil {
+			var list fault.List
+			if !errors.As(err, &list) {
+				list = fault.List{fault.From(err)}
+			}
+			problems = append(problems, list...)
+			continue
+		}
+		d.tables[t.Name] = table
+	}
+	return problems.Err()
+}
+
+// describe tells what the tables and sinks are (EL-08, FB-12).
+func (d *Daemon) describe() {
+	for _, t := range d.Plan.Tables {
+		e := &eventlog.DatasetDefinition{Dataset: t.Display, DatasetType: "STREAMING_TABLE", Schema: batch.DDL(t.Fields)}
+		for _, f := range d.Plan.Flows {
+			if f.Table != t {
+				continue
+			}
+			if e.NumFlows++; e.NumFlows == 1 {
+				for _, c := range f.Checks {
+					e.Expectations = append(e.Expectations, c.Name)
+				}
+			}
+		}
+		d.emit(e)
+	}
+	for _, s := range d.Plan.Sinks {
+		e := &eventlog.SinkDefinition{Sink: s.Name, Format: s.Format, Options: map[string]string{}}
+		for _, o := range s.Options.All() {
+			e.Options[o.Name] = o.Value
+		}
+		d.emit(e)
+	}
+}
+
+// reportRemoved tells which flows and tables the pipeline no longer declares; what they hold is kept (D-62).
+func (d *Daemon) reportRemoved() error {
+	declared := map[string]bool{}
+	for _, f := range d.Plan.Flows {
+		declared["flow "+f.Name] = true
+	}
+	for _, t := range d.Plan.Tables {
+		declared["table "+t.Name] = true
+	}
+	var stored []string
+	tables, err := d.store.Tables()
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		stored = append(stored, "table "+t.Name)
+	}
+	flows, err := d.store.Flows()
+	if err != nil {
+		return err
+	}
+	for _, f := range flows {
+		stored = append(stored, "flow "+f.Name)
+	}
+	for _, what := range stored {
+		if !declared[what] {
+			d.emit(&eventlog.UpdateWarning{Err: fault.New(fault.NotDeclared, "the pipeline does not declare %s any more; what it holds is kept", what).
+				WithHint("declare it again to go on with it")})
+		}
 	}
 	return nil
 }

@@ -151,6 +151,8 @@ func details(e Event) any {
 		return map[string]any{"status": e.Status, "reason": e.Reason}
 	case *UpdateProgress:
 		return map[string]any{"state": e.State}
+	case *UpdateWarning:
+		return map[string]any{"state": "SETTING_UP_TABLES"}
 	case *RecordRefused:
 		return map[string]any{"status": Running, "split": e.Split, "offset": e.At.String()}
 	case *FlowWarning:
@@ -170,6 +172,8 @@ func errorOf(e Event) *fault.Error {
 	case *RecordRefused:
 		return e.Err
 	case *FlowWarning:
+		return e.Err
+	case *UpdateWarning:
 		return e.Err
 	}
 	return nil

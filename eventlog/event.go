@@ -244,6 +244,16 @@ func (e *UpdateProgress) String() string {
 	return s
 }
 
+// UpdateWarning is something about the pipeline as a whole that is allowed and that somebody should know.
+type UpdateWarning struct {
+	Err *fault.Error
+}
+
+func (e *UpdateWarning) Type() string   { return "update_progress" }
+func (e *UpdateWarning) Level() Level   { return Warn }
+func (e *UpdateWarning) Origin() Origin { return Origin{} }
+func (e *UpdateWarning) String() string { return e.Err.Error() }
+
 // UserAction is an order somebody gave: a full refresh, a checkpoint reset.
 type UserAction struct {
 	Action string
