@@ -26,9 +26,7 @@ func (d *Daemon) build(ctx context.Context) error {
 			return err
 		}
 		j := &job{d: d, plan: f, state: s}
-		if err := d.subscribe(ctx, j); err != nil {
-			return err
-		}
+		j.subscribed = d.subscribe(ctx, j)
 		if err := d.announce(j); err != nil {
 			return err
 		}

@@ -22,6 +22,8 @@ type job struct {
 	d     *Daemon
 	plan  *plan.Flow
 	state *state.Flow
+	// subscribed is why the flow cannot read its table, or nil: it fails, and nobody else (D-28).
+	subscribed error
 
 	mu      sync.Mutex
 	batches uint64             // of earlier tries
@@ -113,12 +115,16 @@ func (j *job) resetNow(ctx context.Context) error {
 	if err := j.d.store.Reset(nil, []string{j.plan.Name}); err != nil {
 		return err
 	}
-	return j.d.subscribe(ctx, j)
+	j.subscribed = j.d.subscribe(ctx, j)
+	return j.subscribed
 }
 
 // try opens what the flow needs and runs it once.
 func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	d := j.d
+	if j.subscribed != nil {
+		return j.subscribed
+	}
 	say("connecting")
 	in, err := openSource(d.Plan, j.plan, d.input(j.plan), j.state)
 	if err != nil {

@@ -40,26 +40,30 @@ func located(b batch.Bad) *fault.Error {
 	return &e
 }
 
-// shorten ends the range at the cut. Bytes and records of a shortened split are no longer known exactly and are scaled
-// down, since they only feed metrics.
-func (c cut) shorten(r batch.Range) batch.Range {
-	out := batch.Range{Splits: make([]batch.SplitRange, 0, len(r.Splits))}
-	for _, s := range r.Splits {
-		at, ok := c[s.Split]
-		if ok && at.Less(s.To) {
+// shorten ends the batch at its cut: what is not covered is read again and counted then. Bytes and records of a shortened
+// split are no longer known exactly and are scaled down, since they only feed metrics.
+func (w *work) shorten() {
+	kept := make([]batch.SplitRange, 0, len(w.rng.Splits))
+	number := make([]int32, len(w.rng.Splits)) // of a split among those kept, which the rows' positions index
+	for i, s := range w.rng.Splits {
+		if at, ok := w.stop[s.Split]; ok && at.Less(s.To) {
 			if !s.From.Less(at) {
-				continue // nothing of this split is left
+				continue // nothing of this split is left, and no row
 			}
-			whole := s.To.At - s.From.At
-			if whole > 0 {
+			if whole := s.To.At - s.From.At; whole > 0 {
 				s.Records = s.Records * (at.At - s.From.At) / whole
 				s.Bytes = s.Bytes * (at.At - s.From.At) / whole
 			}
 			s.To = at
 		}
-		out.Splits = append(out.Splits, s)
+		number[i] = int32(len(kept))
+		kept = append(kept, s)
 	}
-	return out
+	for i, split := range w.rows.Pos.Split {
+		w.rows.Pos.Split[i] = number[split]
+	}
+	w.rng, w.end = batch.Range{Splits: kept}, false
+	w.outcome.Read, w.outcome.Bad = w.rng.Records(), 0
 }
 
 // keep returns the rows before the cut. splits are those that the rows' positions index.

@@ -1,9 +1,38 @@
 package flow
 
 import (
+	"slices"
+
 	"sluice/batch"
+	"sluice/eval"
 	"sluice/fault"
 )
+
+// inOrder puts the rows of a result in the order of the input rows they were made of. A join gives them in any order, and
+// both the positions of rows made of one record and a change feed's deletes before its inserts hang on it.
+func inOrder(r *eval.Result) {
+	if slices.IsSorted(r.Row) {
+		return
+	}
+	index := make([]int32, len(r.Row))
+	for i := range index {
+		index[i] = int32(i)
+	}
+	slices.SortStableFunc(index, func(a, b int32) int { return int(r.Row[a] - r.Row[b]) })
+	row := make([]int32, len(index))
+	for i, from := range index {
+		row[i] = r.Row[from]
+	}
+	r.Row, r.Rows = row, r.Rows.Take(index)
+	if r.Sequence.Type.Kind != batch.Void {
+		r.Sequence = r.Sequence.Take(index)
+	}
+	checks := make([]batch.Column, len(r.Checks))
+	for i := range checks {
+		checks[i] = r.Checks[i].Take(index)
+	}
+	r.Checks = checks
+}
 
 // A query may make several rows of one record (a join). They come one after the other, and are told apart by the upper
 // bits of the index, so that each keeps a position of its own (D-1).

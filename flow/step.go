@@ -44,8 +44,7 @@ func (f *Flow) step(ctx context.Context, r read) error {
 	}
 	w.stages.Eval = time.Since(began)
 	if w.failure != nil {
-		w.rng = w.stop.shorten(w.rng)
-		w.end = false
+		w.shorten()
 	}
 	if len(w.rng.Splits) > 0 || w.end && f.end.Complete {
 		if err := f.write(ctx, w); err != nil {
@@ -97,6 +96,7 @@ func (f *Flow) evaluate(ctx context.Context, w *work) error {
 	}
 	inputs, done := f.inputs(w)
 	defer done()
+	defer func() { inOrder(&w.result) }()
 	var err error
 	if w.result, err = f.statement.Run(ctx, inputs, w.at); err == nil {
 		return nil

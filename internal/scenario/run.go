@@ -21,6 +21,7 @@ type run struct {
 	halt   func(*run, *eventlog.BatchDone) bool // whether the daemon ends after this batch; may be nil
 	soft   context.CancelFunc
 	hard   context.CancelFunc
+	whole  bool          // no flow is left out
 	ended  chan struct{} // every flow has returned
 	disk   *vfs.MemFS    // after a crash: what the next daemon finds
 
@@ -34,7 +35,7 @@ type run struct {
 
 // start starts a daemon.
 func (w *world) start(s daemon.Selection, halt func(*run, *eventlog.BatchDone) bool) (*run, error) {
-	r := &run{world: w, halt: halt, ended: make(chan struct{}), status: map[string]*eventlog.FlowProgress{}}
+	r := &run{world: w, halt: halt, whole: s.Refresh == nil && s.FullRefresh == nil, ended: make(chan struct{}), status: map[string]*eventlog.FlowProgress{}}
 	o := w.options()
 	o.Select, o.Listen, o.OpenSink = s, r.hear, r.openSink
 	var err error
@@ -243,9 +244,9 @@ func (r *run) states() string {
 
 // apply runs the pipeline until everything that is there has been applied, in the way of the variant.
 func (w *world) apply(s daemon.Selection, show func(*run) string) (string, error) {
-	fresh := !s.All && s.Refresh == nil && s.FullRefresh == nil
-	if w.up != nil && (!fresh || w.up.troubles(false) != "ok") {
-		w.down() // a run begins with all flows
+	plain := !s.All && s.Refresh == nil && s.FullRefresh == nil
+	if w.up != nil && (!plain || !w.up.whole || w.up.troubles(false) != "ok") {
+		w.down() // a run begins with every flow that is selected
 	}
 	var halt func(*run, *eventlog.BatchDone) bool
 	if w.variant.is("restart", "batches") {
