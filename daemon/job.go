@@ -2,12 +2,14 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"sluice/backfill"
 	"sluice/batch"
 	"sluice/eventlog"
+	"sluice/fault"
 	"sluice/flow"
 	"sluice/plan"
 	"sluice/schedule"
@@ -24,6 +26,7 @@ type job struct {
 	state *state.Flow
 	// subscribed is why the flow cannot read its table, or nil: it fails, and nobody else (D-28).
 	subscribed error
+	starting   sync.Mutex // held while the start is being fixed, by this flow or by one before it
 
 	mu      sync.Mutex
 	batches uint64             // of earlier tries
@@ -126,6 +129,9 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 		return j.subscribed
 	}
 	say("connecting")
+	if err := d.fixStarts(take, j); err != nil {
+		return err
+	}
 	in, err := openSource(d.Plan, j.plan, d.input(j.plan), j.state)
 	if err != nil {
 		return err
@@ -192,6 +198,8 @@ func (d *Daemon) End(ctx context.Context, flow string) (batch.Position, error) {
 
 // fixStart stores where the flow begins, at its first start in a generation (D-40).
 func (j *job) fixStart(ctx context.Context, in source.Source) error {
+	j.starting.Lock()
+	defer j.starting.Unlock()
 	if _, fixed := j.state.Start(); fixed {
 		return nil
 	}
@@ -200,6 +208,41 @@ func (j *job) fixStart(ctx context.Context, in source.Source) error {
 		return err
 	}
 	return j.state.SetStart(start)
+}
+
+// fixStarts stores where flows begin that have not begun yet, before j reads anything: what comes while j is at work is
+// theirs to read, wherever they start (D-40). Before a once flow these are all others, and a source that may answer later
+// holds it up; before another flow they are those that wait for their turn. What else is wrong with a source is for its own
+// flow to say.
+func (d *Daemon) fixStarts(ctx context.Context, j *job) error {
+	for _, other := range d.jobs {
+		if other == j || !j.plan.Once && d.board.State(other.plan.Name).Status != eventlog.Queued {
+			continue
+		}
+		err := other.fixStartEarly(ctx)
+		if err == nil || !j.plan.Once {
+			continue
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if failure := fault.From(err); failure.Code.Retry == fault.Backoff {
+			return failure.WithDetail("flow %s begins there, and what comes while %s is drained must not escape it", other.plan.Name, j.plan.Name)
+		}
+	}
+	return nil
+}
+
+// fixStartEarly stores where the flow begins before its turn has come. A table begins where its own commits say.
+func (j *job) fixStartEarly(ctx context.Context) error {
+	if _, fixed := j.state.Start(); fixed || j.plan.Input.Table != nil {
+		return nil
+	}
+	in, err := openSource(j.d.Plan, j.plan, nil, j.state)
+	if err != nil {
+		return err
+	}
+	return errors.Join(j.fixStart(ctx, in), in.Close())
 }
 
 // offerEvery is how often the positions of a Kafka flow are written to its consumer group.

@@ -17,8 +17,19 @@ type topic struct {
 	records    int
 }
 
+// createTopic makes a topic, or gives one that is there more partitions.
 func (w *world) createTopic(ctx context.Context, name string, partitions int32) error {
-	_, err := kadm.NewClient(w.client).CreateTopic(ctx, partitions, 1, nil, name)
+	admin := kadm.NewClient(w.client)
+	if t := w.topics[name]; t != nil {
+		w.client.PurgeTopicsFromClient(name) // it would not look for new partitions at once
+		answer, err := admin.UpdatePartitions(ctx, int(partitions), name)
+		if err == nil {
+			err = answer.Error()
+		}
+		t.partitions = partitions
+		return err
+	}
+	_, err := admin.CreateTopic(ctx, partitions, 1, nil, name)
 	w.topics[name] = &topic{partitions: partitions}
 	return err
 }
