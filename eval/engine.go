@@ -81,6 +81,9 @@ func (e *Engine) open(opt Options) error {
 		{"autoload_known_extensions", "false"},
 		{"allow_community_extensions", "false"},
 		{"enable_external_access", "false"},
+		// What two expressions share it would compute beforehand, for every row: also what TRY, coalesce or IN would not
+		// have come to, or would have caught.
+		{"disabled_optimizers", "common_subexpressions"},
 	}
 	for _, s := range settings {
 		if duckdb.SetConfig(config, s[0], s[1]) != duckdb.StateSuccess {

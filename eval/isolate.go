@@ -14,10 +14,10 @@ type Refused struct {
 	Err *fault.Error
 }
 
-// RunIsolated is RunGuarded for a batch that contains rows which SQL refuses: it evaluates the others and names those
-// (D-15). The query must be row-wise in its first input, which must be a batch; the rows come out in the order of the
+// RunIsolated is Run for a batch that contains rows which SQL refuses: it evaluates the others and names those (D-15). An
+// expectation that raises an error refuses nothing: its check is NULL, and Result.Ran says so (D-4, D-49). The query must be row-wise in its first input, which must be a batch; the rows come out in the order of the
 // input. The batch is split in halves, each of which runs once; few rows run singly. So n rows take at most 2n runs, and
-// k refused ones among many about 2k log2(n/k). The whole batch comes first, so there is no need to try RunGuarded before.
+// k refused ones among many about 2k log2(n/k). The whole batch comes first, so a batch in which only expectations raise takes one run.
 // Errors of another class than Data end it.
 func (s *Statement) RunIsolated(ctx context.Context, inputs []Input, at time.Time) (Result, []Refused, error) {
 	guarded, err := s.guard()
@@ -32,7 +32,7 @@ func (s *Statement) RunIsolated(ctx context.Context, inputs []Input, at time.Tim
 		return Result{}, nil, err
 	}
 	defer end()
-	i := isolation{Statement: s, prepared: guarded, ctx: ctx, at: at, out: s.nextResults()}
+	i := isolation{Statement: s, prepared: guarded, ctx: ctx, at: at, out: s.nextResults(guarded)}
 	if _, err := i.run(0, inputs[0].Batch.Len); err != nil {
 		return Result{}, nil, err
 	}

@@ -38,7 +38,7 @@ func (e *Engine) Query(ctx context.Context, c *dialect.Compiled, inputs []Input,
 
 // Next returns the next rows, none at the end. They are valid until the next call.
 func (r *Rows) Next() (batch.Columns, error) {
-	out := r.statement.nextResults()
+	out := r.statement.nextResults(r.statement.plain)
 	if r.done || r.err != nil {
 		return batch.Columns{}, r.err
 	}

@@ -19,22 +19,24 @@ type Result struct {
 	Rows     batch.Columns  // the query's columns, without positions
 	Sequence batch.Column   // the zero Column without a sequence
 	Checks   []batch.Column // BOOLEAN, one per expectation; null is not TRUE (D-4)
+	Ran      []batch.Column // of RunIsolated: one per expectation, null where it raised an error
 	Row      []int32        // when asked for: the input row each row was made of
 }
 
 // results is the memory of one Result.
 type results struct {
 	compiled *dialect.Compiled
-	columns  []output
-	nodes    int // of all columns
+	columns  []output // those of a guarded statement; a plain one has fewer
+	guarded  bool
 	rows     int
 	taken    []batch.Column
 }
 
 func (r *results) init(c *dialect.Compiled) {
 	r.compiled = c
-	for _, t := range resultTypes(c) {
-		r.columns = append(r.columns, newOutput(t, &r.nodes))
+	nodes := 0
+	for _, t := range resultTypes(c, true) {
+		r.columns = append(r.columns, newOutput(t, &nodes))
 	}
 	r.taken = make([]batch.Column, len(r.columns))
 }
@@ -48,9 +50,9 @@ func (r *results) truncate(n int) {
 }
 
 // append copies a chunk of the given rows.
-func (r *results) append(run *C.sluice_run, rows int) error {
-	views := unsafe.Slice(run.views, r.nodes)
-	for i := range r.columns {
+func (r *results) append(p *prepared, rows int) error {
+	views := unsafe.Slice(p.run.views, p.nodes)
+	for i := range int(p.run.column_count) {
 		if err := r.columns[i].append(views, 0, rows); err != nil {
 			return err
 		}
@@ -76,7 +78,10 @@ func (r *results) take() (Result, error) {
 		if rest[0].Valid != nil {
 			return Result{}, fault.New(fault.InternalError, "a row does not say which input row it was made of")
 		}
-		out.Row = batch.Values[int32](&rest[0])
+		out.Row, rest = batch.Values[int32](&rest[0]), rest[1:]
+	}
+	if r.guarded {
+		out.Ran = rest
 	}
 	return out, nil
 }

@@ -17,16 +17,16 @@ import (
 // Run evaluates the query over inputs, which stand in the order of the query's Reads; at is the batch time. A record that
 // SQL refuses gives an error of class Data, and no result. When ctx ends, its error is returned soon after.
 func (s *Statement) Run(ctx context.Context, inputs []Input, at time.Time) (Result, error) {
-	return s.once(ctx, s.plain, inputs, at)
-}
-
-// RunGuarded is Run with each expectation guarded: one that raises an error is NULL (D-4, D-49).
-func (s *Statement) RunGuarded(ctx context.Context, inputs []Input, at time.Time) (Result, error) {
-	guarded, err := s.guard()
+	end, err := s.begin(ctx, inputs)
 	if err != nil {
 		return Result{}, err
 	}
-	return s.once(ctx, guarded, inputs, at)
+	defer end()
+	out := s.nextResults(s.plain)
+	if err := s.pass(ctx, s.plain, at, out); err != nil {
+		return Result{}, err
+	}
+	return out.take()
 }
 
 // guard returns the guarded statement, which is the plain one when there is nothing to guard.
@@ -35,7 +35,7 @@ func (s *Statement) guard() (*prepared, error) {
 		return s.plain, nil
 	}
 	if s.guarded == nil {
-		guarded, err := s.ready(s.compiled.Guarded, s.compiled.Clock)
+		guarded, err := s.ready(s.compiled.Guarded, s.compiled.Clock, true)
 		if err != nil {
 			return nil, err
 		}
@@ -44,24 +44,12 @@ func (s *Statement) guard() (*prepared, error) {
 	return s.guarded, nil
 }
 
-func (s *Statement) once(ctx context.Context, p *prepared, inputs []Input, at time.Time) (Result, error) {
-	end, err := s.begin(ctx, inputs)
-	if err != nil {
-		return Result{}, err
-	}
-	defer end()
-	out := s.nextResults()
-	if err := s.pass(ctx, p, at, out); err != nil {
-		return Result{}, err
-	}
-	return out.take()
-}
-
-// nextResults returns the older of the two sets of memory, empty.
-func (s *Statement) nextResults() *results {
+// nextResults returns the older of the two sets of memory, empty, for the columns of p.
+func (s *Statement) nextResults(p *prepared) *results {
 	out := &s.results[s.turn]
 	s.turn = 1 - s.turn
 	out.truncate(0)
+	out.guarded = p.guarded
 	return out
 }
 
@@ -150,7 +138,7 @@ func (s *Statement) fetch(ctx context.Context, p *prepared, out *results) (more 
 	case rows == 0:
 		return false, nil
 	default:
-		return true, out.append(p.run, int(rows))
+		return true, out.append(p, int(rows))
 	}
 }
 

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -173,7 +174,7 @@ func TestBatchTime(t *testing.T) {
 		r.Relation.Stream = stream
 		c := &dialect.Compiled{Reads: []dialect.Read{r}, Clock: true, Checks: 1, Columns: []batch.Field{field("at", batch.Of(batch.Timestamp)), field("day", batch.Of(batch.Date)), field("s", str)},
 			SQL:     `SELECT list_transform([a], x -> CASE WHEN a = 0 THEN $1::TIMESTAMPTZ END)[1], CAST($1::TIMESTAMPTZ AS DATE), 'it''s $1' AS "$1", $1::TIMESTAMPTZ > TIMESTAMPTZ '2024-03-01' FROM t WHERE $1::TIMESTAMPTZ IS NOT NULL`,
-			Guarded: `SELECT $1::TIMESTAMPTZ, CAST($1::TIMESTAMPTZ AS DATE), 'it''s $1' AS "$1", TRY($1::TIMESTAMPTZ > TIMESTAMPTZ '2024-03-01') FROM t WHERE $1::TIMESTAMPTZ IS NOT NULL`}
+			Guarded: `SELECT $1::TIMESTAMPTZ, CAST($1::TIMESTAMPTZ AS DATE), 'it''s $1' AS "$1", TRY($1::TIMESTAMPTZ > TIMESTAMPTZ '2024-03-01'), TRUE FROM t WHERE $1::TIMESTAMPTZ IS NOT NULL`}
 		e, err := Open(Options{Threads: 1, MemoryLimit: 1 << 28, Zone: "Asia/Tokyo"})
 		if err != nil {
 			t.Fatal(err)
@@ -189,7 +190,7 @@ func TestBatchTime(t *testing.T) {
 		} {
 			for _, run := range []func() (Result, error){
 				func() (Result, error) { return s.Run(t.Context(), in, at) },
-				func() (Result, error) { return s.RunGuarded(t.Context(), in, at) },
+				func() (Result, error) { out, _, err := s.RunIsolated(t.Context(), in, at); return out, err },
 			} {
 				out, err := run()
 				if err != nil {
@@ -295,5 +296,25 @@ func TestNamesThatDifferInCase(t *testing.T) {
 	}
 	if got := string(out.Rows.Cols[0].Text(0)); got != "xy" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// What an expression does not come to, or catches, another one that shares it does not make DuckDB compute.
+func TestSharedExpressionsAreComputedWhereTheyStand(t *testing.T) {
+	in := columns([]batch.Field{field("a", bigint), field("b", bigint)}, ints(math.MaxInt64, 2), ints(5, 6))
+	for _, sql := range []string{
+		`SELECT coalesce(b, a + 1), coalesce(b + 0, a + 1) FROM t`,
+		`SELECT coalesce(TRY(a + 1), 5), b + coalesce(TRY((a + 1) * 0), 0) FROM t`,
+		`SELECT CASE WHEN b IN (5, 6, a + 1) THEN b END, CASE WHEN b IN (6, 5, a + 1) THEN b END FROM t`,
+	} {
+		s := prepare(t, open(t, 1), &dialect.Compiled{Reads: []dialect.Read{read("t", in.Fields...)}, Columns: []batch.Field{field("x", bigint), field("y", bigint)}, SQL: sql})
+		out, err := s.Run(t.Context(), []Input{{Batch: in}}, batchTime)
+		if err != nil {
+			t.Errorf("%s: %v", sql, err)
+			continue
+		}
+		if y := values(&out.Rows.Cols[1]); y[0] != 5 || y[1] != 6 {
+			t.Errorf("%s: %v", sql, y)
+		}
 	}
 }

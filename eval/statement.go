@@ -77,7 +77,7 @@ func (s *Statement) prepare() error {
 		sql, parameter = s.clock.call(sql), false
 	}
 	var err error
-	s.plain, err = s.ready(sql, parameter)
+	s.plain, err = s.ready(sql, parameter, false)
 	return err
 }
 
@@ -111,18 +111,20 @@ func (s *Statement) free() {
 type prepared struct {
 	statement duckdb.PreparedStatement
 	parameter bool // the batch time is parameter 1
+	guarded   bool
+	nodes     int // of all columns
 	run       *C.sluice_run
 }
 
 // ready prepares sql and checks that its columns and parameters are what the compiled query promises.
-func (s *Statement) ready(sql string, parameter bool) (*prepared, error) {
-	p := &prepared{parameter: parameter}
+func (s *Statement) ready(sql string, parameter, guarded bool) (*prepared, error) {
+	p := &prepared{parameter: parameter, guarded: guarded}
 	if duckdb.Prepare(s.conn, sql, &p.statement) != duckdb.StateSuccess {
 		err := fault.New(fault.InternalError, "DuckDB refuses a query: %s", firstLine(duckdb.PrepareError(p.statement))).WithDetail("%s", sql)
 		p.free()
 		return nil, err
 	}
-	types := resultTypes(s.compiled)
+	types := resultTypes(s.compiled, guarded)
 	if err := p.check(types); err != nil {
 		p.free()
 		return nil, err.WithDetail("%s", sql)
@@ -131,6 +133,7 @@ func (s *Statement) ready(sql string, parameter bool) (*prepared, error) {
 	for _, t := range types {
 		nodes = appendNodes(nodes, t)
 	}
+	p.nodes = len(nodes)
 	p.run = (*C.sluice_run)(calloc(1, C.sizeof_sluice_run))
 	p.run.statement = C.duckdb_prepared_statement(p.statement.Ptr)
 	p.run.column_count = C.idx_t(len(types))
@@ -173,8 +176,8 @@ func (p *prepared) free() {
 	}
 }
 
-// resultTypes lists the types of the statement's columns: rows, sequence, checks, row number.
-func resultTypes(c *dialect.Compiled) []batch.Type {
+// resultTypes lists the types of the statement's columns: rows, sequence, checks, row number; guarded, whether each check ran.
+func resultTypes(c *dialect.Compiled, guarded bool) []batch.Type {
 	var types []batch.Type
 	for _, f := range c.Columns {
 		types = append(types, f.Type)
@@ -187,6 +190,9 @@ func resultTypes(c *dialect.Compiled) []batch.Type {
 	}
 	if c.Row {
 		types = append(types, batch.Of(batch.Int))
+	}
+	if guarded {
+		types = append(types, slices.Repeat([]batch.Type{batch.Of(batch.Boolean)}, c.Checks)...)
 	}
 	return types
 }

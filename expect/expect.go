@@ -33,7 +33,7 @@ type Check struct {
 // Verdict is what one expectation said of every row of a batch.
 type Verdict struct {
 	Column *batch.Column // BOOLEAN
-	Raised batch.Bitmap  // a set bit is a row whose condition raised an error; such rows are NULL in Column. Nil: none did.
+	Ran    batch.Bitmap  // a clear bit is a row whose condition raised an error; such rows are NULL in Column. Nil: all ran.
 }
 
 // Count is how one expectation fared in one batch. Null and Raised are parts of Failed.
@@ -106,8 +106,8 @@ func (r *Result) count(i int, v Verdict, action Action) {
 			valid &= v.Column.Valid[w]
 		}
 		var raised uint64
-		if v.Raised != nil {
-			raised = v.Raised[w] & rows
+		if v.Ran != nil {
+			raised = rows &^ v.Ran[w]
 		}
 		passed := truth(values[from:min(from+64, r.rows)]) & valid &^ raised
 		count.Passed += int64(bits.OnesCount64(passed))
@@ -148,7 +148,7 @@ func (r *Result) refuse(checks []Check, verdicts []Verdict) {
 }
 
 func (v Verdict) passes(row int) bool {
-	return !v.Column.IsNull(row) && batch.Values[uint8](v.Column)[row] != 0 && (v.Raised == nil || !v.Raised.Get(row))
+	return !v.Column.IsNull(row) && batch.Values[uint8](v.Column)[row] != 0 && (v.Ran == nil || v.Ran.Get(row))
 }
 
 // All reports whether every row is kept.

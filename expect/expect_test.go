@@ -15,7 +15,7 @@ import (
 // verdicts makes a verdict of letters: t TRUE, f FALSE, n NULL, e an error.
 func verdicts(letters string) Verdict {
 	b := batch.NewBuilder(batch.Of(batch.Boolean), len(letters))
-	var raised batch.Bitmap
+	var ran batch.Bitmap
 	for i, l := range letters {
 		switch l {
 		case 't', 'f':
@@ -24,14 +24,14 @@ func verdicts(letters string) Verdict {
 			b.AppendNull()
 		}
 		if l == 'e' {
-			if raised == nil {
-				raised = make(batch.Bitmap, (len(letters)+63)/64)
+			if ran == nil {
+				ran = reset(nil, len(letters), ^uint64(0))
 			}
-			raised.Set(i)
+			ran[i/64] &^= 1 << (i % 64)
 		}
 	}
 	c := b.Column()
-	return Verdict{&c, raised}
+	return Verdict{&c, ran}
 }
 
 // outcome judges and prints: counts per check as passed/failed/null/raised, the kept rows, the refused row and who is to blame.

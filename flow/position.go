@@ -27,11 +27,15 @@ func inOrder(r *eval.Result) {
 	if r.Sequence.Type.Kind != batch.Void {
 		r.Sequence = r.Sequence.Take(index)
 	}
-	checks := make([]batch.Column, len(r.Checks))
-	for i := range checks {
-		checks[i] = r.Checks[i].Take(index)
+	r.Checks, r.Ran = takeEach(r.Checks, index), takeEach(r.Ran, index)
+}
+
+func takeEach(columns []batch.Column, rows []int32) []batch.Column {
+	out := make([]batch.Column, len(columns))
+	for i := range columns {
+		out[i] = columns[i].Take(rows)
 	}
-	r.Checks = checks
+	return out
 }
 
 // A query may make several rows of one record (a join). They come one after the other, and are told apart by the upper

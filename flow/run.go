@@ -62,6 +62,9 @@ func (f *Flow) Run(take, do context.Context, end *End, say func(reason string)) 
 			if err := f.step(do, r); err != nil {
 				return err
 			}
+			if take.Err() != nil {
+				return nil // what was read ahead is not in hand
+			}
 			waiting.Reset(idleAfter)
 		case <-waiting.C:
 			say("waiting for data")

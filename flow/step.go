@@ -193,11 +193,11 @@ func (f *Flow) expectations(w *work) error {
 	}
 	verdicts := make([]expect.Verdict, len(f.checks))
 	for i := range f.checks {
-		column := w.result.Checks[i]
-		if w.index != nil {
-			column = column.Take(w.index)
+		said := w.taken(w.result.Checks[i])
+		verdicts[i] = expect.Verdict{Column: &said}
+		if len(w.result.Ran) > 0 {
+			verdicts[i].Ran = w.taken(w.result.Ran[i]).Valid
 		}
-		verdicts[i] = expect.Verdict{Column: &column}
 	}
 	f.judged.Judge(f.checks, verdicts, n)
 	if f.judged.Refused >= 0 {
@@ -258,6 +258,14 @@ func (w *work) len() int {
 		return len(w.index)
 	}
 	return w.result.Rows.Len
+}
+
+// taken returns the rows of a column of the result that are in.
+func (w *work) taken(c batch.Column) batch.Column {
+	if w.index != nil {
+		return c.Take(w.index)
+	}
+	return c
 }
 
 // row is the row of the result that is the i-th one in.

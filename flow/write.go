@@ -183,7 +183,8 @@ func (f *Flow) counters(w *work) map[string]int64 {
 	sums := map[string]int64{"records": o.Read, "bad": o.Bad, "dropped": o.Dropped, "written": o.Written, "superseded": o.Superseded,
 		"late": o.Late, "tied": o.Tied, "redelivered": o.Redelivered}
 	for i, c := range w.counts {
-		sums["passed "+f.checks[i].Name], sums["failed "+f.checks[i].Name] = c.Passed, c.Failed
+		name := f.checks[i].Name
+		sums["passed "+name], sums["failed "+name], sums["errors "+name] = c.Passed, c.Failed, c.Raised
 	}
 	for name, n := range sums {
 		if n == 0 {

@@ -228,7 +228,8 @@ func (c *compiler) write(sequence *value, checks []value, row, guarded bool) str
 
 const sequenceColumn = "_sequence"
 
-// around writes the checks around the row that they judge. A guarded check that fails is NULL (D-49).
+// around writes the checks around the row that they judge. A guarded check that raises an error is NULL, and NULL too is
+// what the guarded statement says at the end of whether it ran (D-4, D-49).
 func (c *compiler) around(inner string, sequence bool, checks []value, row, guarded bool) string {
 	var items []string
 	for i, o := range c.stored {
@@ -246,6 +247,11 @@ func (c *compiler) around(inner string, sequence bool, checks []value, row, guar
 	}
 	if row {
 		items = append(items, "r."+rowColumn)
+	}
+	if guarded {
+		for i, v := range checks {
+			items = append(items, fmt.Sprintf("TRY(CASE WHEN %s THEN TRUE ELSE FALSE END) AS ran%d", v.sql, i+1))
+		}
 	}
 	return "SELECT " + strings.Join(items, ", ") + " FROM (" + inner + ") AS r"
 }

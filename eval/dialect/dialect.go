@@ -93,7 +93,7 @@ type Projection struct {
 // per check, then (when Row was asked for) the input row as INT.
 type Compiled struct {
 	SQL       string
-	Guarded   string // the same with every check inside TRY: a check that raises an error is NULL (D-49)
+	Guarded   string // the same with every check inside TRY, and for each a BOOLEAN at the end that is NULL where it raised an error (D-49)
 	Columns   []batch.Field
 	Sequence  batch.Type // Void without a sequence
 	Checks    int
