@@ -334,6 +334,30 @@ func TestAChangeAfterReadingIsIgnoredWithOneWarning(t *testing.T) {
 	same(t, d.rows, "a.json:0 1", "b.json:0 3")
 }
 
+// D-53: an end that was listed after a file changed asks for nothing of a file that was read whole before, and is reached.
+func TestAChangeAfterReadingIsNotBeforeAnEnd(t *testing.T) {
+	for _, change := range []string{"{\"a\":1}\n{\"a\":2}\n", "{\"a\":9}\n", "{}\n"} {
+		dir := tree(t, [2]string{"a.json", "{\"a\":1}\n"}, [2]string{"b.json", "{\"a\":3}\n"})
+		d, err := drain(t, mustRead(t, dir, true, "a INT", "path=."), batch.Limit{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, "a.json"), change)
+		write(t, filepath.Join(dir, "c.json"), "{\"a\":4}\n")
+		s := mustRead(t, dir, true, "a INT", "path=.")
+		until, err := s.End(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for !d.at.Reached(until) {
+			if err := d.read(t, s, batch.Limit{Until: until}); err != nil {
+				t.Fatalf("%q: %v", change, err)
+			}
+		}
+		same(t, d.rows, "a.json:0 1", "b.json:0 3", "c.json:0 4")
+	}
+}
+
 func TestTriggerLimits(t *testing.T) {
 	var files [][2]string
 	for i := range 5 {

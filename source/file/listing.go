@@ -43,11 +43,9 @@ func fromMark(m batch.Mark) (listed, error) {
 	return f, nil
 }
 
-// order sorts files by time, then path (D-53).
-func order(files []listed) {
-	slices.SortFunc(files, func(a, b listed) int {
-		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.path, b.path))
-	})
+// compare orders files by time, then path (D-53).
+func (f listed) compare(g listed) int {
+	return cmp.Or(cmp.Compare(f.time, g.time), cmp.Compare(f.path, g.path))
 }
 
 // list finds the files that the pattern means now, in order.
@@ -66,7 +64,7 @@ func (s *Source) list() ([]listed, error) {
 		return nil, fault.New(fault.PathNotFound, "read_files: %s does not exist", s.opts.pattern.text).At(s.at).
 			WithDetail("looked in %s", s.dir)
 	}
-	order(l.found)
+	slices.SortFunc(l.found, listed.compare)
 	return l.found, nil
 }
 

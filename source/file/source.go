@@ -87,6 +87,7 @@ func (s *Source) Close() error {
 type part struct {
 	listed
 	from, to int64
+	over     bool // it was read whole before it changed: there is nothing in it to read
 }
 
 // Read implements source.Source.
@@ -114,7 +115,7 @@ func (s *Source) parts(ctx context.Context, from, until batch.Position) ([]part,
 		return nil, err
 	}
 	if until != nil {
-		return remaining(from, until)
+		return s.remaining(from, until)
 	}
 	for {
 		if parts, err := s.unread(from); err != nil || len(parts) > 0 {
@@ -147,32 +148,40 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// remaining lists what lies between two positions.
-func remaining(from, until batch.Position) ([]part, error) {
-	var files []listed
-	to := map[string]int64{}
+// remaining lists what lies between two positions. A file that was read whole is done, whatever until says of it (D-53).
+func (s *Source) remaining(from, until batch.Position) ([]part, error) {
+	var parts []part
 	for _, end := range until {
 		have, _ := from.Find(end.Split)
-		if !have.Next.Less(end.Next) {
-			continue
-		}
-		f, err := fromMark(end)
+		p, err := s.rest(have, end)
 		if err != nil {
 			return nil, err
 		}
-		if have.Next.At > 0 && have.ID != end.ID {
-			return nil, changed(f, have.ID, end.ID)
+		if have.Next.Less(end.Next) {
+			parts = append(parts, p)
 		}
-		files = append(files, f)
-		to[f.path] = end.Next.At
 	}
-	order(files)
-	parts := make([]part, len(files))
-	for i, f := range files {
-		have, _ := from.Find(f.path)
-		parts[i] = part{f, have.Next.At, to[f.path]}
-	}
+	slices.SortFunc(parts, func(a, b part) int { return a.compare(b.listed) })
 	return parts, nil
+}
+
+// rest is the part of a file between two marks, of which have may be zero.
+func (s *Source) rest(have, end batch.Mark) (part, error) {
+	now, err := fromMark(end)
+	p := part{listed: now, from: have.Next.At, to: end.Next.At}
+	if err != nil || have.Next.At == 0 || have.ID == end.ID {
+		return p, err
+	}
+	before, err := fromMark(have)
+	if err != nil {
+		return p, err
+	}
+	if have.Next.At < before.size {
+		return p, changed(now, have.ID, end.ID)
+	}
+	s.warnOfChange(now, before)
+	p.over = true
+	return p, nil
 }
 
 // unread lists what of the last listing is not in from. A file read whole is done, whatever it looks like now (D-53).
@@ -182,7 +191,7 @@ func (s *Source) unread(from batch.Position) ([]part, error) {
 		have, _ := from.Find(f.path)
 		if have.Next.At == 0 {
 			if f.size > 0 {
-				parts = append(parts, part{f, 0, f.size})
+				parts = append(parts, part{listed: f, to: f.size})
 			}
 			continue
 		}
@@ -195,7 +204,7 @@ func (s *Source) unread(from batch.Position) ([]part, error) {
 		case before != f:
 			return nil, changed(f, before.id(), f.id())
 		default:
-			parts = append(parts, part{f, have.Next.At, f.size})
+			parts = append(parts, part{listed: f, from: have.Next.At, to: f.size})
 		}
 	}
 	return parts, nil

@@ -38,6 +38,10 @@ func (s *Source) take(ctx context.Context, parts []part, limit batch.Limit) (*ta
 		if t.full(s.opts.maxBytes) || s.opts.maxFiles > 0 && i == s.opts.maxFiles {
 			break
 		}
+		if p.over {
+			t.pass(p)
+			continue
+		}
 		o, err := s.openAt(p, limit.Until == nil)
 		if errors.Is(err, errStale) {
 			s.listing = nil // look again
@@ -183,6 +187,11 @@ func (t *taking) cover(o *opened, from, used, n int64) {
 	r.Bytes = to - r.From.At
 	t.records += n
 	t.bytes += to - from
+}
+
+// pass covers a part without reading it.
+func (t *taking) pass(p part) {
+	t.splits = append(t.splits, batch.SplitRange{Split: p.path, ID: p.id(), From: batch.Offset{At: p.from}, To: batch.Offset{At: p.to}, End: p.to})
 }
 
 // result returns the rows, whose positions index the splits sorted by name, and the range.
