@@ -115,10 +115,11 @@ type Expectation struct {
 	Errors  int64  `json:"error_records,omitempty"` // the constraint raised an error (D-4)
 }
 
-// Outcome counts what a batch's records became. All are rows of the flow's query but Read, Bad and Null.
+// Outcome counts what a batch's records became. All are rows of the flow's query but Read, Null, Lost and Bad.
 type Outcome struct {
 	Read        int64 `json:"num_input_records"`    // records read, bad and null ones included
 	Null        int64 `json:"num_null_records"`     // Kafka null values that were ignored (D-5)
+	Lost        int64 `json:"num_lost_records"`     // Kafka offsets that were gone before they were read (D-6)
 	Bad         int64 `json:"num_bad_records"`      // records that could not be read or evaluated
 	Dropped     int64 `json:"dropped_records"`      // rows dropped by expectations
 	Written     int64 `json:"num_output_rows"`      // rows stored or delivered
@@ -136,6 +137,7 @@ type Outcome struct {
 func (c *Outcome) Add(o Outcome) {
 	c.Read += o.Read
 	c.Null += o.Null
+	c.Lost += o.Lost
 	c.Bad += o.Bad
 	c.Dropped += o.Dropped
 	c.Written += o.Written

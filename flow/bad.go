@@ -53,6 +53,7 @@ func (w *work) shorten() {
 			if whole := s.To.At - s.From.At; whole > 0 {
 				s.Records = s.Records * (at.At - s.From.At) / whole
 				s.Bytes = s.Bytes * (at.At - s.From.At) / whole
+				s.Nulls = s.Nulls * (at.At - s.From.At) / whole
 			}
 			s.To = at
 		}

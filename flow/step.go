@@ -46,6 +46,10 @@ func (f *Flow) step(ctx context.Context, r read) error {
 	if w.failure != nil {
 		w.shorten()
 	}
+	for _, s := range w.rng.Splits {
+		w.outcome.Null += s.Nulls
+		w.outcome.Lost += s.Lost
+	}
 	if len(w.rng.Splits) > 0 || w.end && f.end.Complete {
 		if err := f.write(ctx, w); err != nil {
 			return err

@@ -180,7 +180,7 @@ func (f *Flow) done(w *work, number uint64) {
 // counters are the sums the store keeps with the flow, committed with the batch.
 func (f *Flow) counters(w *work) map[string]int64 {
 	o := w.outcome
-	sums := map[string]int64{"records": o.Read, "bad": o.Bad, "dropped": o.Dropped, "written": o.Written, "superseded": o.Superseded,
+	sums := map[string]int64{"records": o.Read, "null": o.Null, "lost": o.Lost, "bad": o.Bad, "dropped": o.Dropped, "written": o.Written, "superseded": o.Superseded,
 		"late": o.Late, "tied": o.Tied, "redelivered": o.Redelivered}
 	for i, c := range w.counts {
 		name := f.checks[i].Name

@@ -122,6 +122,7 @@ func (m *Metrics) addOutcome(flow string, o eventlog.Outcome) {
 	m.inputRecords.WithLabelValues(flow).Add(float64(o.Read))
 	m.badRecords.WithLabelValues(flow).Add(float64(o.Bad))
 	m.nullRecords.WithLabelValues(flow).Add(float64(o.Null))
+	m.lostRecords.WithLabelValues(flow).Add(float64(o.Lost))
 	m.rows.WithLabelValues(flow, written).Add(float64(o.Written))
 	m.rows.WithLabelValues(flow, dropped).Add(float64(o.Dropped))
 	m.rows.WithLabelValues(flow, superseded).Add(float64(o.Superseded))

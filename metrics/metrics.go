@@ -43,6 +43,7 @@ type Metrics struct {
 
 	inputRecords *prometheus.CounterVec
 	inputBytes   *prometheus.CounterVec
+	lostRecords  *prometheus.CounterVec
 	badRecords   *prometheus.CounterVec
 	nullRecords  *prometheus.CounterVec
 
@@ -98,6 +99,7 @@ func New(r prometheus.Registerer) *Metrics {
 
 	m.inputRecords = reg.counter("input_records_total", "Records read, bad and null ones included.", "flow")
 	m.inputBytes = reg.counter("input_bytes_total", "Size of the records read.", "flow")
+	m.lostRecords = reg.counter("lost_records_total", "Kafka offsets that were gone before they were read and that the flow was allowed to skip.", "flow")
 	m.badRecords = reg.counter("bad_records_total", "Records that could not be read or evaluated and did not stop the flow.", "flow")
 	m.nullRecords = reg.counter("null_records_total", "Kafka records without a value that were ignored.", "flow")
 

@@ -44,7 +44,7 @@ var everything = []eventlog.Event{
 			{Split: "ticks/1", To: batch.Offset{At: 50}, End: 50, Records: 10, Bytes: 1000, Time: 4_000_000},
 			{Split: "ticks/2", To: batch.Offset{At: 5}, End: -1, Records: 5, Bytes: 500},
 		}},
-		Outcome: eventlog.Outcome{Read: 35, Null: 1, Bad: 2, Dropped: 3, Written: 20, Superseded: 4, Late: 5, Tied: 6, Replaced: 7,
+		Outcome: eventlog.Outcome{Read: 35, Null: 1, Lost: 9, Bad: 2, Dropped: 3, Written: 20, Superseded: 4, Late: 5, Tied: 6, Replaced: 7,
 			Redelivered: 8, Changes: 27, TieGroups: 2, Bytes: 640},
 		Expectations: []eventlog.Expectation{{Name: "traded", Dataset: "main.ticks", Passed: 29, Failed: 3, Errors: 1}},
 		Stages:       eventlog.Stages{Read: time.Second, Eval: 10 * time.Millisecond, Rule: 20 * time.Millisecond, Plan: 30 * time.Millisecond, Write: 40 * time.Millisecond, Commit: 50 * time.Millisecond},
@@ -133,6 +133,7 @@ func TestValues(t *testing.T) {
 		{"sluice_input_records_total", "flow=live", 35},
 		{"sluice_input_bytes_total", "flow=live", 3500},
 		{"sluice_null_records_total", "flow=live", 1},
+		{"sluice_lost_records_total", "flow=live", 9},
 		{"sluice_bad_records_total", "flow=live", 2},
 		{"sluice_rows_total", "flow=live,outcome=written", 20},
 		{"sluice_rows_total", "flow=live,outcome=dropped", 3},
@@ -205,6 +206,7 @@ func TestCountersStartAtZero(t *testing.T) {
 	New(reg).Listen(&eventlog.FlowDefinition{Flow: "f", Target: "t", FlowType: "APPEND", InputKind: "kafka"})
 	for name, labels := range map[string]string{
 		"sluice_input_records_total":     "flow=f",
+		"sluice_lost_records_total":      "flow=f",
 		"sluice_bad_records_total":       "flow=f",
 		"sluice_rows_total":              "flow=f,outcome=late",
 		"sluice_batches_total":           "flow=f",
