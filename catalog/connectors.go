@@ -18,16 +18,22 @@ type Connectors struct {
 
 // Function is a table function that reads a source, such as read_kafka.
 type Function struct {
-	Source     string                // "kafka" or "files"
-	Options    option.Set            // its own arguments; format, schema and mode are added by this package
-	Positional []string              // arguments that may stand without a name, in order
-	Title      []string              // the options whose first given value names the source in messages
-	Formats    map[string]option.Set // formats that decode a record, and the options each brings
-	Raw        []batch.Field         // columns without format; none means that format is required
-	Metadata   []batch.Field         // members of _metadata, which stands beside the columns of a decoded record
+	Source     string            // "kafka" or "files"
+	Options    option.Set        // its own arguments; format, schema and mode are added by this package
+	Positional []string          // arguments that may stand without a name, in order
+	Title      []string          // the options whose first given value names the source in messages
+	Formats    map[string]Format // formats that decode a record
+	Raw        []batch.Field     // columns without format; none means that format is required
+	Metadata   []batch.Field     // members of _metadata, which stands beside the columns of a decoded record
 
 	// Check finds problems that options have together; nil has none.
 	Check func(option.Values, Use) fault.List
+}
+
+// Format decodes the records of a source.
+type Format struct {
+	Options option.Set
+	Check   func(option.Values, fault.Pos) fault.List // as for Function; the place is that of the call
 }
 
 // SinkFormat is a format of CREATE SINK.
@@ -59,7 +65,7 @@ func (f *Function) arguments(format string) option.Set {
 		{Name: argSchema, Required: format != "", Doc: "The fields of a record, such as 'id BIGINT, name STRING'."},
 		{Name: argMode, Kind: option.Enum, Values: modes, Default: modes[0], Doc: "What happens to a record that cannot be read."},
 	}
-	return union(union(set, f.Options), f.Formats[format])
+	return union(union(set, f.Options), f.Formats[format].Options)
 }
 
 // union adds to a the specs of b whose names it does not have.

@@ -100,15 +100,20 @@ func (b *builder) readFunction(f *Flow, r *Read, ref *syntax.TableFunc) {
 	r.Format = formatOf(args)
 	set := fn.arguments(r.Format)
 	if _, known := fn.Formats[r.Format]; r.Format != "" && !known {
-		for _, options := range fn.Formats { // so that only the format is reported
-			set = union(set, options)
+		for _, format := range fn.Formats { // so that only the format is reported
+			set = union(set, format.Options)
 		}
 	}
 	values, problems := set.Parse(name, args, ref.Pos)
 	r.Options = values
 	r.Mode = b.mode(values)
-	if len(problems) == 0 && fn.Check != nil {
-		problems = fn.Check(values, Use{ref.Pos, r.Stream, b.Spec.Servers()})
+	if len(problems) == 0 {
+		if fn.Check != nil {
+			problems = fn.Check(values, Use{ref.Pos, r.Stream, b.Spec.Servers()})
+		}
+		if check := fn.Formats[r.Format].Check; check != nil {
+			problems = append(problems, check(values, ref.Pos)...)
+		}
 	}
 	b.Problems = append(b.Problems, problems...)
 	b.schema(f, r, name)

@@ -18,7 +18,10 @@ import (
 )
 
 // formats decode a record into columns.
-var formats = map[string]option.Set{"json": json.ReadOptions(), "csv": csv.ReadOptions()}
+var formats = map[string]catalog.Format{
+	"json": {Options: json.ReadOptions()},
+	"csv":  {Options: csv.ReadOptions(), Check: csv.Validate},
+}
 
 // Connectors is everything the daemon can read and write.
 func Connectors() catalog.Connectors {

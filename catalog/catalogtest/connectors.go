@@ -17,10 +17,17 @@ var (
 	headers = batch.ArrayOf(batch.StructOf(batch.Field{Name: "key", Type: text}, batch.Field{Name: "value", Type: bytes}))
 )
 
-// formats are two, with an option of its own each.
-var formats = map[string]option.Set{
-	"json": {{Name: "numbers_as_strings", Kind: option.Bool, Default: "false"}},
-	"csv":  {{Name: "sep", Default: ","}, {Name: "header", Kind: option.Bool, Default: "false"}},
+// formats are two, with options of their own each.
+var formats = map[string]catalog.Format{
+	"json": {Options: option.Set{{Name: "numbers_as_strings", Kind: option.Bool, Default: "false"}}},
+	"csv":  {Options: option.Set{{Name: "sep", Default: ","}, {Name: "header", Kind: option.Bool, Default: "false"}}, Check: oneSeparator},
+}
+
+func oneSeparator(v option.Values, at fault.Pos) (problems fault.List) {
+	if len(v.String("sep")) != 1 {
+		problems = append(problems, fault.New(fault.InvalidOption, "sep is not one character").At(at))
+	}
+	return problems
 }
 
 // Connectors are read_kafka, read_files and the sinks kafka, postgres, file and exec.
