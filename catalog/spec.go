@@ -40,6 +40,10 @@ var Features = []string{FeatureManyFlows}
 // FeatureManyFlows lets several REPLACE USING flows, once flows included, write one table (D-13).
 const FeatureManyFlows = "replace_using_many_flows"
 
+// EnvStorage is the environment variable that goes over storage: an image sets it, so that every verb in a container finds
+// the state in its volume, whatever the pipeline says.
+const EnvStorage = "SLUICE_STORAGE"
+
 // Default parts of names where the spec file gives none; they are Spark's.
 const (
 	DefaultCatalog = "spark_catalog"
@@ -126,6 +130,9 @@ func ParseSpec(path, text string, o Overrides) (*Spec, fault.List) {
 	r.collect(entries)
 	r.configuration(o)
 	r.read()
+	if dir, ok := o.Env(EnvStorage); ok && dir != "" {
+		r.storage(scalar{text: dir, pos: fault.Pos{File: "environment variable " + EnvStorage}})
+	}
 	if len(r.problems) > 0 {
 		r.problems.Sort()
 		return r.spec, r.problems

@@ -7,6 +7,7 @@ var (
 	StoreOfOtherPipeline = define("STORE_OF_ANOTHER_PIPELINE", User, AfterChange, "The storage folder holds the store of a pipeline with another name.")
 	StoreFormatNewer     = define("STORE_FORMAT_NEWER", User, AfterChange, "The store was written by a newer version of Sluice in a format this version does not know.")
 	StoreFailed          = define("STORE_FAILED", External, AfterChange, "The disk under the store did not do its part: a write, a sync or a read failed, or the disk is full.")
+	StoreNotWritable     = define("STORE_NOT_WRITABLE", User, AfterChange, "The process may not write to the storage folder: it belongs to another user, or is mounted read-only.")
 	StoreCorrupt         = define("STORE_CORRUPT", External, Never, "Bytes of the store are not what was written: a checksum or the consistency check failed.")
 	StoreReadOnly        = define("STORE_READ_ONLY", Internal, Never, "Something tried to write to a store that was opened for reading.")
 	StoreClosed          = define("STORE_CLOSED", Internal, Never, "Something waited for a store that was closed meanwhile.")

@@ -15,9 +15,18 @@ docker version >/dev/null 2>&1 || {
 root=dist/image/root
 rm -rf dist/image
 mkdir -p $root/var/lib/sluice $root/tmp $root/etc
-# netgo and osusergo: no name service of the C library, which a static binary cannot load. The linker warns about dlopen,
-# getpwuid and getaddrinfo inside DuckDB: its extension loader and HTTP client, which eval turns off.
-go build -trimpath -tags netgo,osusergo -ldflags "${2:--s -w} -linkmode external -extldflags -static" -o $root/processor ./cmd/processor
+
+# quiet COMMAND...: shows what it says only if it fails.
+quiet() {
+  "$@" >dist/image.log 2>&1 || {
+    cat dist/image.log >&2
+    exit 1
+  }
+}
+
+# netgo and osusergo: no name service of the C library, which a static binary cannot load. What is not shown are the linker's
+# warnings about dlopen, getpwuid and getaddrinfo inside DuckDB: its extension loader and HTTP client, which eval turns off.
+quiet go build -trimpath -tags netgo,osusergo -ldflags "${2:--s -w} -linkmode external -extldflags -static" -o $root/processor ./cmd/processor
 if ldd $root/processor >/dev/null 2>&1; then
   echo "the binary is not static" >&2
   exit 1
@@ -32,5 +41,5 @@ tar -C $root --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=1777 -rf dist
 cp deploy/Dockerfile dist/image/
 rm -r $root
 
-docker build -q -t "$image" dist/image >/dev/null
+quiet docker build -q -t "$image" dist/image
 echo "built $image ($(($(docker image inspect -f '{{.Size}}' "$image") / 1000000)) MB)"

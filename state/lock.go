@@ -42,7 +42,10 @@ func takeLock(fs vfs.FS, dir string) (*lock, error) {
 	}
 	l := &lock{fs: fs, holder: fs.PathJoin(dir, "lock.json")}
 	held, err := fs.Lock(fs.PathJoin(dir, "lock"))
-	if err != nil {
+	switch {
+	case refused(err):
+		return nil, err
+	case err != nil:
 		return nil, &locked{by: readHolder(fs, l.holder), err: err}
 	}
 	l.held = held

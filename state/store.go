@@ -2,9 +2,13 @@ package state
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -138,9 +142,20 @@ func (s *Store) failed(err error) *fault.Error {
 	case vfs.IsNoSpaceError(err):
 		return fault.New(fault.StoreFailed, "the disk under %s is full", s.o.Dir).Because(err).
 			WithHint("free space and start again; everything that was acknowledged is still there")
+	case refused(err):
+		return fault.New(fault.StoreNotWritable, "this process may not write to the storage folder %s", s.o.Dir).Because(err).
+			WithHint("it runs as user %d: chown -R %d the folder or volume, everything in it included; one that is mounted read-only has to be mounted for writing",
+				os.Geteuid(), os.Geteuid())
 	}
 	return fault.New(fault.StoreFailed, "the store in %s cannot go on", s.o.Dir).Because(err).
 		WithHint("look at the disk, then start again; everything that was acknowledged is still there")
+}
+
+// refused reports a file that this process may not make or open. A lock that another process holds may be the same error
+// number, without a path.
+func refused(err error) bool {
+	var at *fs.PathError
+	return errors.As(err, &at) && (errors.Is(at, fs.ErrPermission) || errors.Is(at, syscall.EROFS))
 }
 
 func (s *Store) corrupt(format string, args ...any) *fault.Error {

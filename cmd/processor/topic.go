@@ -76,6 +76,7 @@ func (a *app) topicCmd() *cobra.Command {
 	}
 	putCmd.Flags().StringVar(&put.Key, "key", "", "member of each document that becomes the record key")
 	putCmd.Flags().Int32Var(&put.Create, "create", 0, "create the topic with so many partitions if it does not exist")
+	putCmd.Flags().BoolVar(&put.IfEmpty, "if-empty", false, "write nothing to a topic that has had records")
 
 	var cat topic.CatOptions
 	catCmd := &cobra.Command{

@@ -102,8 +102,14 @@ func TestPutAndCat(t *testing.T) {
 	if n, err := topic.Put(ctx, b.Brokers(), "ticks", strings.NewReader(in), topic.PutOptions{Key: "k", Create: 1}); n != 3 || err != nil {
 		t.Fatal(n, err)
 	}
+	if n, err := topic.Put(ctx, b.Brokers(), "ticks", strings.NewReader(in), topic.PutOptions{IfEmpty: true}); n != 0 || err != nil {
+		t.Errorf("a topic with records: %d written, %v", n, err)
+	}
 	if got := cat(t, b, "ticks"); got+"\n" != in {
 		t.Errorf("got %s", got)
+	}
+	if n, err := topic.Put(ctx, b.Brokers(), "empty", strings.NewReader("{}"), topic.PutOptions{Create: 3, IfEmpty: true}); n != 1 || err != nil {
+		t.Errorf("a new topic: %d written, %v", n, err)
 	}
 	var out bytes.Buffer
 	if err := topic.Cat(ctx, b.Brokers(), "ticks", &out, topic.CatOptions{Records: true, Limit: 2}); err != nil {

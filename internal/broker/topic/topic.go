@@ -30,6 +30,8 @@ import (
 type PutOptions struct {
 	Key    string // member of each document that makes the record key; "" makes records without a key
 	Create int32  // partitions of the topic if it does not exist; 0 refuses a topic that does not
+
+	IfEmpty bool // write nothing to a topic that has, or ever had, a record
 }
 
 // Put writes each line of in as a record and returns how many there were (topic put).
@@ -40,8 +42,14 @@ func Put(ctx context.Context, brokers []string, topic string, in io.Reader, o Pu
 		return 0, err
 	}
 	defer cl.Close()
-	if err := ensure(ctx, c, cl, topic, o.Create); err != nil {
+	exists, err := ensure(ctx, c, cl, topic, o.Create)
+	if err != nil {
 		return 0, err
+	}
+	if o.IfEmpty && exists {
+		if written, err := everWritten(ctx, c, cl, topic); err != nil || written {
+			return 0, err
+		}
 	}
 	next := broker.Lines(in)
 	var waiting []*kgo.Record
@@ -70,18 +78,30 @@ func Put(ctx context.Context, brokers []string, topic string, in io.Reader, o Pu
 	}
 }
 
-func ensure(ctx context.Context, c client.Config, cl *kgo.Client, topic string, partitions int32) error {
-	_, exists, err := client.Find(ctx, cl, topic)
+// ensure makes the topic where it does not exist; exists says that it did.
+func ensure(ctx context.Context, c client.Config, cl *kgo.Client, topic string, partitions int32) (exists bool, err error) {
+	_, exists, err = client.Find(ctx, cl, topic)
 	switch {
 	case err != nil:
-		return c.Fault(ctx, err, "looking up topic %s", topic)
+		return false, c.Fault(ctx, err, "looking up topic %s", topic)
 	case exists:
-		return nil
+		return true, nil
 	case partitions == 0:
-		return client.Missing(ctx, cl, topic, "say how many partitions it shall have, and it is created")
+		return false, client.Missing(ctx, cl, topic, "say how many partitions it shall have, and it is created")
 	}
 	_, err = kadm.NewClient(cl).CreateTopic(ctx, partitions, -1, nil, topic)
-	return c.Fault(ctx, err, "creating topic %s", topic)
+	return false, c.Fault(ctx, err, "creating topic %s", topic)
+}
+
+// everWritten reports whether a topic has had a record.
+func everWritten(ctx context.Context, c client.Config, cl *kgo.Client, topic string) (bool, error) {
+	ends, err := kadm.NewClient(cl).ListEndOffsets(ctx, topic)
+	if err == nil {
+		err = ends.Error()
+	}
+	written := false
+	ends.Each(func(o kadm.ListedOffset) { written = written || o.Offset > 0 })
+	return written, c.Fault(ctx, err, "asking for the offsets of topic %s", topic)
 }
 
 // CatOptions say what Cat prints.
