@@ -144,9 +144,13 @@ func (s *schema) merge(table string, fields []batch.Field, keys []string) (*sche
 	}
 	var version schemaVersion
 	for _, f := range fields {
-		c, err := out.declare(s, f, slices.Contains(keys, f.Name))
+		key, code := slices.Contains(keys, f.Name), fault.ColumnTypeDrift
+		if key {
+			code = fault.KeySchemaDrift
+		}
+		c, err := out.declare(s, f, key)
 		if err != nil {
-			problems = append(problems, driftOf(fault.ColumnTypeDrift, table, "%v", err))
+			problems = append(problems, driftOf(code, table, "%v", err))
 			continue
 		}
 		version = append(version, storedField{c.ID, c.Type})

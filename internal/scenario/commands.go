@@ -458,15 +458,17 @@ func showCounters(_ context.Context, w *world, a *words) (string, error) {
 func showEvents(ctx context.Context, w *world, a *words) (string, error) {
 	kind, flow, level := a.value("type", ""), a.value("flow", ""), a.value("level", "")
 	var lines []string
+	said := map[string]bool{} // restarts say some things again
 	err := w.look(func(s *state.Store) error {
 		return daemon.Events(ctx, s, 0, func(r eventlog.Record) bool {
-			if (kind == "" || r.EventType == kind) && (flow == "" || r.Origin.Flow == flow) && (level == "" || string(r.Level) == level) {
-				lines = append(lines, fmt.Sprintf("%s %s: %s", r.Level, r.EventType, r.Message))
+			line := fmt.Sprintf("%s %s: %s", r.Level, r.EventType, r.Message)
+			if (kind == "" || r.EventType == kind) && (flow == "" || r.Origin.Flow == flow) && (level == "" || string(r.Level) == level) && !said[line] {
+				lines, said[line] = append(lines, line), true
 			}
 			return true
 		})
 	})
-	return strings.Join(slices.Compact(lines), "\n"), err // restarts say some things again
+	return strings.Join(lines, "\n"), err
 }
 
 // showQuality adds up data_quality of the event log (EX-12).

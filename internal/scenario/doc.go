@@ -30,6 +30,6 @@
 //	flow NAME                                                      where the flow stands: generation, drained or not
 //	counters FLOW [NAME ...]                                       what the flow's batches added up, as committed with them
 //	quality FLOW                                                   data_quality of the event log, added up
-//	events [type=T] [flow=F] [level=L]                             messages of the event log
+//	events [type=T] [flow=F] [level=L]                             messages of the event log, each once
 //	metrics PREFIX                                                 what the daemon exposes
 package scenario

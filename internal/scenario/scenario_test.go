@@ -37,7 +37,10 @@ func TestScenarios(t *testing.T) {
 			return err
 		}
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(path), "testdata/"), ".txt")
-		t.Run(name, func(t *testing.T) { Run(t, path, engine) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			Run(t, path, engine)
+		})
 		return nil
 	})
 	if err != nil {
