@@ -80,6 +80,16 @@ func (c *Client) Ready(ctx context.Context) (out Readiness, err error) {
 	return out, err
 }
 
+// Digests returns the digests of the tables named, of all when none is.
+func (c *Client) Digests(ctx context.Context, tables []string) (out []Digest, err error) {
+	answer, err := c.do(ctx, "GET", "/api/digest?"+url.Values{"table": tables}.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	return out, decode(answer.Body, &out)
+}
+
 // Query runs a query. The caller closes the result.
 func (c *Client) Query(ctx context.Context, sql string) (*QueryResult, error) {
 	answer, err := c.do(ctx, "POST", "/api/query", []byte(sql))

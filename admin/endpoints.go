@@ -110,6 +110,25 @@ func number(r *http.Request, name string, preset, most uint64) (uint64, error) {
 	return n, nil
 }
 
+// Digest stands for the rows of a table (D-29): two daemons that were fed the same records have the same digests, but for
+// tables that vary from run to run.
+type Digest struct {
+	Table  string   `json:"table"`
+	Rows   int64    `json:"rows"`
+	Digest string   `json:"digest"`           // 32 hexadecimal digits
+	Varies []string `json:"varies,omitempty"` // why another daemon may come to other rows
+}
+
+// digest answers with the digests of every ?table=, of all tables when none is named. The tables are read whole.
+func (s *server) digest(w http.ResponseWriter, r *http.Request) error {
+	out, err := s.config.Digests(r.Context(), r.URL.Query()["table"])
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, out)
+	return nil
+}
+
 // Reset is the body of POST /api/reset-checkpoint, and its answer, which has the new generation.
 type Reset struct {
 	Flow       string `json:"flow"`

@@ -71,6 +71,7 @@ func newHandler(c *Config) (http.Handler, error) {
 		{"GET", "/metrics", true, func(w http.ResponseWriter, r *http.Request) error { c.Metrics.ServeHTTP(w, r); return nil }},
 		{"GET", "/api/status", true, s.status},
 		{"GET", "/api/events", true, s.events},
+		{"GET", "/api/digest", true, s.digest},
 		{"POST", "/api/query", true, s.query},
 		{"POST", "/api/reset-checkpoint", true, s.resetCheckpoint},
 	} {

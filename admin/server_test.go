@@ -78,6 +78,12 @@ func daemon(t *testing.T) *Config {
 			}
 			return &rowsOf{n: 5, fail: -1}, nil
 		},
+		Digests: func(_ context.Context, tables []string) ([]Digest, error) {
+			if slices.Contains(tables, "no") {
+				return nil, fault.New(fault.TableNotFound, "there is no table no")
+			}
+			return []Digest{{Table: strings.Join(tables, "+"), Rows: 2, Digest: "00ff", Varies: []string{"why"}}}, nil
+		},
 		ResetCheckpoint: func(_ context.Context, flow string) (uint64, error) {
 			if flow != "live" {
 				return 0, fault.New(fault.FlowNotFound, "there is no flow %s", flow)
@@ -141,6 +147,8 @@ func TestEndpoints(t *testing.T) {
 		{"GET", "/api/events?limit=10001", "", 400, "BAD_REQUEST|10000"},
 		{"GET", "/api/events?level=loud", "", 400, "BAD_REQUEST|METRICS, INFO, WARN and ERROR"},
 		{"POST", "/api/query", "SELECT n", 200, `{"columns":[{"name":"n","type":"BIGINT"},{"name":"text","type":"STRING"}]}|[4,"a\nb"]|{"rows":5}`},
+		{"GET", "/api/digest?table=a&table=b", "", 200, `"table": "a+b"|"rows": 2|"digest": "00ff"|"varies": [|"why"`},
+		{"GET", "/api/digest?table=no", "", 400, "TABLE_OR_VIEW_NOT_FOUND"},
 		{"POST", "/api/query", "DROP", 400, `"code": "BAD_REQUEST"|"class": "user"|"hint": "write SELECT n"|"line": 1|"column": 3`},
 		{"POST", "/api/query", "", 400, "BAD_REQUEST"},
 		{"GET", "/api/query", "", 405, "METHOD_NOT_ALLOWED|use POST"},
@@ -207,7 +215,7 @@ func TestToken(t *testing.T) {
 	c := daemon(t)
 	c.Listen, c.TokenFile = "0.0.0.0:0", tokenFile(t, token+"\n")
 	h := handler(t, c)
-	secret := [][2]string{{"GET", "/version"}, {"GET", "/metrics"}, {"GET", "/api/status"}, {"GET", "/api/events"}, {"POST", "/api/query"}, {"POST", "/api/reset-checkpoint"}}
+	secret := [][2]string{{"GET", "/version"}, {"GET", "/metrics"}, {"GET", "/api/status"}, {"GET", "/api/events"}, {"GET", "/api/digest"}, {"POST", "/api/query"}, {"POST", "/api/reset-checkpoint"}}
 	for _, route := range secret {
 		for _, header := range []string{"X: y", "Authorization: Bearer ", "Authorization: Bearer " + token[1:], "Authorization: Basic " + token, "Authorization: " + token, "Authorization: Bearer " + token + "0"} {
 			w := ask(h, route[0], route[1], "", header, "Host: sluice.example")

@@ -3,6 +3,7 @@ package batch
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // Keys is a column of encoded tuples: row i is Bytes[Offsets[i]:Offsets[i+1]].
@@ -20,7 +21,8 @@ func (k *Keys) At(i int) []byte { return k.Bytes[k.Offsets[i]:k.Offsets[i+1]] }
 // EncodeKeys encodes rows of the given columns as tuples whose bytes compare as the tuples do: column by column, null
 // lowest at every depth, NaN highest, -0.0 equal to 0.0, strings by their UTF-8 bytes (D-36). Equal tuples, and only
 // those, have equal bytes: a null differs from an empty string, and ('ab','c') from ('a','bc'). dst's memory
-// is used again. The columns must be Orderable and of one length.
+// is used again. The columns must be of one length. Those that are not Orderable have no order, and equal bytes all the
+// same: a MAP is a set of entries, a VARIANT its text.
 func EncodeKeys(dst *Keys, cols ...*Column) {
 	n := 0
 	if len(cols) > 0 {
@@ -71,7 +73,7 @@ func appendOrdered(b []byte, c *Column, i int) []byte {
 		v := Values[Int128](c)[i]
 		b = binary.BigEndian.AppendUint64(b, uint64(v.Hi)^1<<63)
 		return binary.BigEndian.AppendUint64(b, v.Lo)
-	case String, Binary:
+	case String, Binary, Variant:
 		return appendOrderedText(b, c.Text(i))
 	case Struct:
 		for f := range c.Children {
@@ -83,8 +85,26 @@ func appendOrdered(b []byte, c *Column, i int) []byte {
 			b = appendOrdered(b, &c.Children[0], int(j))
 		}
 		return append(b, orderedEnd)
+	case Map:
+		return appendEntries(b, c, i)
 	}
 	panic("batch: no order for type " + c.Type.String())
+}
+
+// appendEntries writes a map's entries sorted by their bytes.
+func appendEntries(b []byte, c *Column, i int) []byte {
+	entries := make([]string, 0, c.Offsets[i+1]-c.Offsets[i])
+	for j := c.Offsets[i]; j < c.Offsets[i+1]; j++ {
+		from := len(b)
+		b = appendOrdered(appendOrdered(b, &c.Children[0], int(j)), &c.Children[1], int(j))
+		entries = append(entries, string(b[from:]))
+		b = b[:from]
+	}
+	slices.Sort(entries)
+	for _, e := range entries {
+		b = append(b, e...)
+	}
+	return append(b, orderedEnd)
 }
 
 // appendOrderedText writes text so that no text is a prefix of another: a zero byte becomes 0 255, the end is 0 1.

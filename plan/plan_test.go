@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,31 @@ func TestPlan(t *testing.T) {
 			}
 			return p.String()
 		})
+	})
+}
+
+// D-23, D-29: whether a table is the same after another run over the same records, and if not why. The command is
+//
+//	varies
+//
+// with the text of a definition file; the result has each table and its reasons, those of rearranged records indented.
+func TestVaries(t *testing.T) {
+	datadriven.RunTest(t, "testdata/varies.txt", func(t *testing.T, d *datadriven.TestData) string {
+		p, problems := build(t, "", d.Input)
+		if p == nil {
+			t.Fatalf("%s: %v", d.Pos, problems)
+		}
+		var out strings.Builder
+		for _, table := range p.Tables {
+			always := p.Varies(table, false)
+			fmt.Fprintf(&out, "%s: %s\n", table.Display, strings.Join(always, "; "))
+			for _, reason := range p.Varies(table, true) {
+				if !slices.Contains(always, reason) {
+					fmt.Fprintf(&out, "  rearranged: %s\n", reason)
+				}
+			}
+		}
+		return out.String()
 	})
 }
 

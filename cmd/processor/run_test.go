@@ -93,8 +93,15 @@ func TestRunsGoOnWhereTheyStopped(t *testing.T) {
 	if got := rows(t, dir, "SELECT * FROM orders"); got != "1,5,10\n1,5,10\n1,5,11\n2,2,3" {
 		t.Errorf("after the checkpoint reset:\n%s", got)
 	}
+	digest := must(t, "digest", "orders", "--spec", dir, "-o", "csv")
+	if !strings.HasPrefix(digest, "table,rows,digest,varies\norders,4,") {
+		t.Errorf("digest: %s", digest)
+	}
 	// FR-01: a full refresh computes the same from what is there.
 	must(t, "run", "--spec", dir, "--full-refresh", "orders")
+	if again := must(t, "digest", "--spec", dir, "-o", "csv"); again != digest { // D-29
+		t.Errorf("after the full refresh the digest is %s, before it was %s", again, digest)
+	}
 	if got := rows(t, dir, "SELECT count(*) AS n, max(version) AS v FROM orders"); got != "4,5" {
 		t.Errorf("after the full refresh: %s", got)
 	}

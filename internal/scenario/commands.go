@@ -39,6 +39,7 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 	"show":     showFile,
 	"quality":  showQuality,
 	"table":    showTable,
+	"digest":   showDigests,
 	"query":    func(ctx context.Context, w *world, a *words) (string, error) { return w.rows(ctx, a.input) },
 	"sink":     showSink,
 	"batches":  showBatches,
@@ -420,6 +421,19 @@ func showFlow(_ context.Context, w *world, a *words) (string, error) {
 			}
 		}
 		return nil
+	})
+	return text, err
+}
+
+func showDigests(ctx context.Context, w *world, a *words) (text string, err error) {
+	err = w.look(func(s *state.Store) error {
+		digests, err := daemon.Digests(ctx, w.plan, s, nil)
+		var lines []string
+		for _, d := range digests {
+			lines = append(lines, fmt.Sprintf("%s %d %s", d.Table, d.Rows, d.Digest))
+		}
+		text = strings.Join(lines, "\n")
+		return err
 	})
 	return text, err
 }

@@ -24,6 +24,7 @@
 //	fail SINK [times=N] [final]                                    the sink refuses its next batches
 //	hold SINK                                                      the sink gives no answer to its next batch
 //	table NAME | query                                             rows of a table, or of the query in the input, sorted
+//	digest                                                         digests of all tables
 //	sink NAME [count | order]                                      what the sink holds, changes folded, sorted; as it came
 //	batches SINK                                                   what a memory sink was given, batch by batch
 //	show FILE                                                      a file that something outside wrote
