@@ -70,6 +70,17 @@ func (i Identity) Admit(target string, next batch.ID, running bool) error {
 	return nil
 }
 
+// Follows checks that a target that was admitted remembers the batch before next, or next itself. One that remembers an
+// older one has lost what it had accepted.
+func (i Identity) Follows(target string, next batch.ID) error {
+	if next.Number == 0 || i.Generation == next.Generation && i.Number+1 >= next.Number {
+		return nil
+	}
+	return fault.New(fault.SinkIdentityLost, "the store has sent batches up to %d of generation %d of flow %s to %s, which remembers batch %d of generation %d",
+		next.Number-1, next.Generation, next.Flow, target, i.Number, i.Generation).
+		WithHint("the target lost batches that it had accepted, or was restored from a backup. A full refresh sends everything again; processor sink adopt goes on without them")
+}
+
 // IdentityLost is the error for a target that remembers nothing of batches the store has sent.
 func IdentityLost(target string, next batch.ID) error {
 	return fault.New(fault.SinkIdentityLost, "the store has sent batches up to %d of flow %s to %s, which remembers none", next.Number-1, next.Flow, target).

@@ -116,9 +116,7 @@ func FreePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// Kill ends the broker at once. Only for brokers of StartKafka. When it comes back it may drop the end of a transaction that
-// was just being ended (it finds itself without a leader for the partitions and takes them for deleted), which then hangs:
-// tests of transactions use Stop.
+// Kill ends the broker at once. Only for brokers of StartKafka.
 func (c *Cluster) Kill(t testing.TB) {
 	t.Helper()
 	c.docker(t, func(ctx context.Context, docker *testcontainers.DockerClient) error {

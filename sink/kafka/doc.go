@@ -15,5 +15,6 @@
 // key columns, in the order of keys, so that equal keys, and only those, are equal bytes.
 //
 // On a doubt (no acknowledgement in time, a broken connection, the end of the context) the client is thrown away, the batch
-// comes again, and the identity tells whether it is there already. It does not create topics unless create_topic says so.
+// comes again, and the identity tells whether it is there already. A transaction that a cluster left open after a restart is
+// ended as it was to end. It does not create topics unless create_topic says so.
 package kafka

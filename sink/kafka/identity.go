@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -28,18 +29,17 @@ type attachment struct {
 	last   sink.Identity // of the last batch that was accepted
 	found  bool          // there is one
 
-	sending chan struct{} // closed when the last produce has handed over its records; nil before the first
+	sending      chan struct{} // closed when the last produce has handed over its records; nil before the first
+	disconnected atomic.Bool   // a broker was, since it was last looked for transactions that hang
 }
 
 // attach takes the transactional id over, unless the target belongs to somebody else. The identity is read before, so
 // that nobody is fenced who must not be, and again afterwards: taking over ended whatever transaction was open.
 func (s *Sink) attach(ctx context.Context, id batch.ID) error {
-	a := &attachment{sink: s}
-	var err error
-	if a.client, err = s.producer(); err != nil {
+	a, err := s.attachment()
+	if err != nil {
 		return err
 	}
-	a.admin = kadm.NewClient(a.client)
 	if err := a.open(ctx, id); err != nil {
 		a.client.Close()
 		return err
@@ -51,6 +51,17 @@ func (s *Sink) attach(ctx context.Context, id batch.ID) error {
 		go s.renew()
 	}
 	return nil
+}
+
+// attachment makes one that has not taken anything over.
+func (s *Sink) attachment() (*attachment, error) {
+	a := &attachment{sink: s}
+	var err error
+	if a.client, err = s.producer(kgo.WithHooks(a)); err != nil {
+		return nil, err
+	}
+	a.admin = kadm.NewClient(a.client)
+	return a, nil
 }
 
 func (a *attachment) open(ctx context.Context, id batch.ID) error {
@@ -72,11 +83,16 @@ func (a *attachment) open(ctx context.Context, id batch.ID) error {
 			return err
 		}
 	}
-	if _, _, err := a.client.ProducerID(ctx); err != nil {
-		return a.fault(ctx, err, "taking over the transactional id %s", s.name())
+	if err := a.own(ctx); err != nil {
+		return err
 	}
 	if a.last, a.found, err = s.identity(kadm.RequireStable(ctx), a.admin); err != nil {
 		return err
+	}
+	if a.found {
+		if err := a.last.Follows(s.target, id); err != nil {
+			return err
+		}
 	}
 	if !a.found && id.Number > 0 {
 		if a.last, a.found, err = a.scan(ctx, id.Store); err != nil {
@@ -115,7 +131,7 @@ func (s *Sink) identity(ctx context.Context, admin *kadm.Client) (i sink.Identit
 func patiently(ctx context.Context, f func() error) error {
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
 		err := f()
-		if !kerr.IsRetriable(err) || wait > 4*time.Second {
+		if !kerr.IsRetriable(err) && !errors.Is(err, kerr.ConcurrentTransactions) || wait > 4*time.Second {
 			return err
 		}
 		select {
@@ -175,21 +191,20 @@ func (a *attachment) commit(ctx context.Context, i sink.Identity) error {
 // Adopt makes the target this store's, whoever wrote it: what it remembers is the last batch this store had accepted, or
 // nothing where ok is false (processor sink adopt). Whoever else writes to it is fenced.
 func (s *Sink) Adopt(ctx context.Context, last batch.ID, ok bool) error {
-	cl, err := s.producer()
+	a, err := s.attachment()
 	if err != nil {
 		return err
 	}
-	defer cl.Close()
-	a := &attachment{sink: s, client: cl, admin: kadm.NewClient(cl)}
+	defer a.client.Close()
 	exists := false
-	if a.topic, exists, err = client.Await(ctx, cl, s.opts.topic); err != nil {
+	if a.topic, exists, err = client.Await(ctx, a.client, s.opts.topic); err != nil {
 		return s.opts.client.Fault(ctx, err, "looking up %s", s.target)
 	}
 	if !exists {
-		return s.missing(ctx, cl)
+		return s.missing(ctx, a.client)
 	}
-	if _, _, err := cl.ProducerID(ctx); err != nil {
-		return a.fault(ctx, err, "taking over the transactional id %s", s.name())
+	if err := a.own(ctx); err != nil {
+		return err
 	}
 	if ok {
 		return a.commit(ctx, sink.IdentityOf(last))

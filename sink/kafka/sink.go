@@ -151,10 +151,12 @@ func (s *Sink) Write(ctx context.Context, id batch.ID, rows sink.Rows) error {
 	if a.found && a.last.Holds(id) {
 		return nil
 	}
-	if len(out) == 0 {
-		err = a.commit(ctx, sink.IdentityOf(id))
-	} else {
-		err = a.transact(ctx, sink.IdentityOf(id), out)
+	if err = a.settleLast(ctx); err == nil {
+		if len(out) == 0 {
+			err = a.commit(ctx, sink.IdentityOf(id))
+		} else {
+			err = a.transact(ctx, sink.IdentityOf(id), out)
+		}
 	}
 	if err != nil {
 		// Whether the batch is there is not known, or the library's producer is no longer of use. The next Write asks.

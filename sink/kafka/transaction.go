@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,11 +19,11 @@ import (
 // timeout otherwise, and consumers wait for that.
 const abortTimeout = 3 * time.Second
 
-func (s *Sink) producer() (*kgo.Client, error) {
+func (s *Sink) producer(more ...kgo.Opt) (*kgo.Client, error) {
 	c := &s.opts.client
 	codec := map[string]kgo.CompressionCodec{"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(),
 		"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression()}[c.Compression]
-	return c.New(append([]kgo.Opt{
+	return c.New(slices.Concat([]kgo.Opt{
 		kgo.TransactionalID(s.name()),
 		kgo.TransactionTimeout(c.TransactionTimeout),
 		kgo.DefaultProduceTopic(s.opts.topic),
@@ -32,17 +33,18 @@ func (s *Sink) producer() (*kgo.Client, error) {
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), // as Java's: keys by murmur2
 		kgo.MaxBufferedRecords(100_000),
 		kgo.UnknownTopicRetries(4),
-	}, s.config.Client...)...)
+	}, s.config.Client, more)...)
 }
 
 // transact writes the records of a batch and its identity in one transaction. On an error it is not known to be there,
 // and the client is of no more use.
 func (a *attachment) transact(ctx context.Context, i sink.Identity, records []*kgo.Record) error {
-	began := time.Now()
+	began, ending := time.Now(), false
 	err := a.client.BeginTransaction()
 	if err == nil {
 		if err = a.produce(ctx, records); err == nil {
 			if err = a.commitInTransaction(ctx, i); err == nil {
+				ending = true
 				err = a.bounded(ctx, func(ctx context.Context) error { return a.client.EndTransaction(ctx, kgo.TryCommit) })
 			}
 		}
@@ -55,7 +57,7 @@ func (a *attachment) transact(ctx context.Context, i sink.Identity, records []*k
 			err = failed // why it was not attempted
 		}
 	}
-	a.abort()
+	a.abort(ending)
 	if isFencing(err) && ctx.Err() == nil {
 		return a.fenced(err, time.Since(began))
 	}
@@ -153,11 +155,12 @@ func (a *attachment) commitInTransaction(ctx context.Context, i sink.Identity) e
 	return nil
 }
 
-// abort ends a failed transaction if that is quickly done, and the client in any case.
-func (a *attachment) abort() {
+// abort ends a failed transaction if that is quickly done, and the client in any case. One whose end was asked for already
+// may be committed: the library would take the transactional id over, and the cluster forget what own has to know.
+func (a *attachment) abort(ending bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), abortTimeout)
 	defer cancel()
-	if a.client.AbortBufferedRecords(ctx) == nil {
+	if !ending && a.client.AbortBufferedRecords(ctx) == nil {
 		_ = a.client.EndTransaction(ctx, kgo.TryAbort) // if it fails, whoever takes over does it
 	}
 	a.client.Close() // lets go what still waits

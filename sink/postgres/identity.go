@@ -33,7 +33,10 @@ func (s *Sink) admit(have sink.Identity, found bool, id batch.ID) error {
 	target := "table " + s.table.name
 	switch {
 	case found:
-		return have.Admit(target, id, s.wrote)
+		if err := have.Admit(target, id, s.wrote); err != nil {
+			return err
+		}
+		return have.Follows(target, id)
 	case id.Number > 0:
 		return sink.IdentityLost(target, id)
 	}
