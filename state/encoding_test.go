@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +55,30 @@ func TestKeysAreGolden(t *testing.T) {
 		if got := hex.EncodeToString(c.got); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.what, got, c.want)
 		}
+	}
+}
+
+// docs/state-format.md has a row for every kind of key, and for no other.
+func TestKindsAreDocumented(t *testing.T) {
+	source, err := os.ReadFile("keys.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/state-format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := func(text []byte, pattern string) []string {
+		var out []string
+		for _, m := range regexp.MustCompile(pattern).FindAllSubmatch(text, -1) {
+			out = append(out, string(m[1]))
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	code, documented := kinds(source, `(?m)^\tkind\w+ += '(.)'`), kinds(page, "(?m)^\\| `(.)` \\|")
+	if len(code) == 0 || !slices.Equal(code, documented) {
+		t.Errorf("keys.go has the kinds %q, the page %q", code, documented)
 	}
 }
 
