@@ -530,6 +530,7 @@ func showMetrics(_ context.Context, w *world, a *words) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	flow := a.value("flow", "")
 	if w.up == nil {
 		return "", fmt.Errorf("no daemon is up: metrics are those of a running one")
 	}
@@ -544,8 +545,15 @@ func showMetrics(_ context.Context, w *world, a *words) (string, error) {
 		}
 		for _, m := range family.GetMetric() {
 			var labels []string
+			of := ""
 			for _, l := range m.GetLabel() {
 				labels = append(labels, l.GetName()+"="+l.GetValue())
+				if l.GetName() == "flow" {
+					of = l.GetValue()
+				}
+			}
+			if flow != "" && of != flow {
+				continue
 			}
 			value := m.GetCounter().GetValue() + m.GetGauge().GetValue()
 			lines = append(lines, fmt.Sprintf("%s{%s} %v", family.GetName(), strings.Join(labels, ","), value))

@@ -32,5 +32,5 @@
 //	counters FLOW [NAME ...]                                       what the flow's batches added up, as committed with them
 //	quality FLOW                                                   data_quality of the event log, added up
 //	events [type=T] [flow=F] [level=L]                             messages of the event log, each once
-//	metrics PREFIX                                                 what the daemon exposes
+//	metrics PREFIX [flow=F]                                        what the daemon exposes
 package scenario

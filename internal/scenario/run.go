@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"sluice/batch"
 	"sluice/daemon"
 	"sluice/eventlog"
 	"sluice/plan"
@@ -185,7 +186,17 @@ func (r *run) settled(ctx context.Context, f *plan.Flow) bool {
 		return false
 	}
 	end, err := r.daemon.End(ctx, f.Name)
-	return err == nil && info.Position.Reached(end)
+	return err == nil && info.Position.Reached(end) && (f.Input.Kind != plan.FromKafka || same(info.Position, end))
+}
+
+// same reports whether no topic was made anew since it was read: the flow has yet to find out.
+func same(have, end batch.Position) bool {
+	for _, m := range end {
+		if before, ok := have.Find(m.Split); ok && before.ID != m.ID {
+			return false
+		}
+	}
+	return true
 }
 
 // hangs says what every flow is doing.
