@@ -117,7 +117,7 @@ func (e *Error) Error() string {
 	}
 	b.WriteString(e.Code.Name + ": " + e.Message)
 	if e.Cause != nil {
-		b.WriteString(": " + e.Cause.Error())
+		b.WriteString(": " + oneLine(e.Cause.Error()))
 	}
 	if e.Detail != "" {
 		b.WriteString(" (" + e.Detail + ")")
@@ -126,6 +126,21 @@ func (e *Error) Error() string {
 		b.WriteString("; hint: " + e.Hint)
 	}
 	return b.String()
+}
+
+// oneLine joins the lines of a library's error; a line that is the same as the one before is left out (a driver that has tried
+// one address in two ways says everything twice).
+func oneLine(text string) string {
+	if !strings.Contains(text, "\n") {
+		return text
+	}
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && (len(lines) == 0 || lines[len(lines)-1] != line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 func (e *Error) Unwrap() error { return e.Cause }

@@ -26,6 +26,9 @@ func TestErrorPrintsPositionCodeMessageAndHint(t *testing.T) {
 	if e.Error() != want {
 		t.Errorf("got  %s\nwant %s", e, want)
 	}
+	if got := New(InternalError, "m").Because(errors.New("a\nb\n  b\n\nc")).Error(); got != "INTERNAL_ERROR: m: a; b; c" {
+		t.Errorf("an error is one line, got %q", got)
+	}
 	if !Of(fmt.Errorf("flow f: %w", e), InternalError) || !Of(List{e}, InternalError) {
 		t.Error("Of does not see through wrapping")
 	}

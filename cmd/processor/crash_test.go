@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sluice/internal/testenv"
 )
 
 // beProcessor makes the test binary the program itself, so that it can be killed as one.
@@ -22,7 +24,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(beProcessor) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	testenv.Main(m)
 }
 
 // process starts the program as a process of its own.

@@ -52,11 +52,12 @@ func (a *app) load() (*plan.Pipeline, error) {
 }
 
 func (a *app) dryRunCmd() *cobra.Command {
-	return &cobra.Command{
+	connect := false
+	c := &cobra.Command{
 		Use:   "dry-run",
 		Short: "Check a pipeline without reading or writing any data",
 		Args:  noArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
 			p, err := a.load()
 			if err != nil {
 				return err
@@ -64,18 +65,28 @@ func (a *app) dryRunCmd() *cobra.Command {
 			for _, w := range p.Warnings {
 				fmt.Fprintf(a.err, "%s: warning: %s\n", w.Pos, w.Text)
 			}
-			t := table{columns: []string{"flow", "reads", "writes", "after"}}
-			for _, f := range p.Flows {
-				target := ""
-				if f.Table != nil {
-					target = f.Table.Display
-				} else {
-					target = "sink " + f.Sink.Name
-				}
-				after := append(append([]string{}, f.DependsOn...), f.Upstream...)
-				t.rows = append(t.rows, []jsonCell{cell(f.Name), cell(f.Input.Name), cell(target), cell(after)})
+			if connect {
+				return a.dryConnect(c.Context(), p)
 			}
-			return a.print(t)
+			return a.print(flowTable(p))
 		},
 	}
+	c.Flags().BoolVar(&connect, "connect", false, "look at brokers, topics, files and sinks, too; makes nothing there")
+	return c
+}
+
+// flowTable is what a pipeline would do.
+func flowTable(p *plan.Pipeline) table {
+	t := table{columns: []string{"flow", "reads", "writes", "after"}}
+	for _, f := range p.Flows {
+		target := ""
+		if f.Table != nil {
+			target = f.Table.Display
+		} else {
+			target = "sink " + f.Sink.Name
+		}
+		after := append(append([]string{}, f.DependsOn...), f.Upstream...)
+		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell(f.Input.Name), cell(target), cell(after)})
+	}
+	return t
 }

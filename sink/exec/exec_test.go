@@ -224,9 +224,33 @@ func TestAProgramThatIsNotThere(t *testing.T) {
 		if err := s.Write(t.Context(), sinktest.ID(0, 0), rows); !fault.Of(err, fault.ExecNotStarted) {
 			t.Errorf("got %v", err)
 		}
+		if err := s.Check(t.Context()); !fault.Of(err, fault.ExecNotStarted) {
+			t.Errorf("D-56: got %v", err)
+		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// D-56: a check finds the program, in the path or below the pipeline's folder, and starts nothing.
+func TestAProgramThatIsThere(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "program"), []byte("#!/bin/sh\ntouch started\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"./program", "env"} {
+		v, _ := Options().Parse("", []option.Given{{Name: "command", Value: command}}, fault.Pos{})
+		s, err := New(Config{Options: v, Dir: dir})
+		if err == nil {
+			err = s.Check(t.Context())
+		}
+		if err != nil {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "started")); err == nil {
+		t.Error("the check started the program")
 	}
 }
 

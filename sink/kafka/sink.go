@@ -85,23 +85,6 @@ func (s *Sink) Open(ctx context.Context, last batch.ID, ok bool) error {
 	return i.Admit(s.target, last, false)
 }
 
-// Check asks the cluster for the topic, as dry-run --connect does.
-func (s *Sink) Check(ctx context.Context) error {
-	cl, err := s.opts.client.New(s.config.Client...)
-	if err != nil {
-		return err
-	}
-	defer cl.Close()
-	_, exists, err := client.Await(ctx, cl, s.opts.topic)
-	if err != nil {
-		return s.opts.client.Fault(ctx, err, "looking up %s", s.target)
-	}
-	if !exists && s.opts.partitions == 0 {
-		return s.missing(ctx, cl)
-	}
-	return nil
-}
-
 func (s *Sink) missing(ctx context.Context, cl *kgo.Client) error {
 	return client.Missing(ctx, cl, s.opts.topic, "create it, or set create_topic => the number of its partitions")
 }

@@ -91,26 +91,6 @@ func (s *Sink) dial(ctx context.Context) (*pgx.Conn, error) {
 	return c, s.fault(ctx, err, "connecting to the database")
 }
 
-// Check connects and looks at the table, as dry-run --connect does. It creates nothing.
-func (s *Sink) Check(ctx context.Context) error {
-	c, err := s.dial(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close(ctx)
-	var exists bool
-	if err := c.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", s.opts.table.Sanitize()).Scan(&exists); err != nil {
-		return s.fault(ctx, err, "looking up the table %s", s.opts.table.Sanitize())
-	}
-	if !exists && s.opts.create {
-		return nil
-	}
-	probe := *s
-	probe.opts.create = false
-	_, err = probe.describe(ctx, c)
-	return err
-}
-
 // Open implements sink.Sink.
 func (s *Sink) Open(ctx context.Context, last batch.ID, ok bool) error {
 	if err := s.connect(ctx); err != nil {

@@ -68,8 +68,7 @@ func (s *Sink) planAppend(rows *sink.Rows) (*work, error) {
 	var after []extra
 	if rows.Change != nil && !hasField(s.config.Fields, sink.ChangeColumn) {
 		if t.change == "" {
-			return nil, fault.New(fault.PostgresColumn, "mode => 'append' writes every change of the feed, and the table %s has no column %s to say what each is", t.name, sink.ChangeColumn).
-				WithHint("add the column %s text, or use mode => 'upsert' or 'replace_using'", sink.ChangeColumn)
+			return nil, t.noChangeColumn()
 		}
 		columns = append(columns[:len(columns):len(columns)], t.change)
 		after = append(after, func(b []byte, row int) []byte {
@@ -79,6 +78,11 @@ func (s *Sink) planAppend(rows *sink.Rows) (*work, error) {
 	}
 	data, err := t.copier.encode(&rows.Columns, nil, after...)
 	return &work{copySQL: fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary)", t.name, strings.Join(columns, ", ")), data: data}, err
+}
+
+func (t *table) noChangeColumn() *fault.Error {
+	return fault.New(fault.PostgresColumn, "mode => 'append' writes every change of the feed, and the table %s has no column %s to say what each is", t.name, sink.ChangeColumn).
+		WithHint("add the column %s text, or use mode => 'upsert' or 'replace_using'", sink.ChangeColumn)
 }
 
 // planKeyed puts the net effect of the batch into the temporary table: the rows that are left, and for a key of which

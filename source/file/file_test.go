@@ -426,3 +426,24 @@ func TestRowsAreCountedWithoutColumns(t *testing.T) {
 		t.Errorf("%d rows, %+v, %v", rows.Len, covered, err)
 	}
 }
+
+// D-56: a check finds the files without reading one.
+func TestCheck(t *testing.T) {
+	dir := tree(t, [2]string{"a.json", "not JSON"}, [2]string{"b.json", ""})
+	if err := mustRead(t, dir, true, "k INT", "path=*.json").Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := mustRead(t, dir, false, "k INT", "path=c.json").Check(t.Context()); !fault.Of(err, fault.PathNotFound) {
+		t.Errorf("got %v", err)
+	}
+	if os.Geteuid() == 0 {
+		return // who may open everything
+	}
+	write(t, filepath.Join(dir, "c.json"), "{}")
+	if err := os.Chmod(filepath.Join(dir, "c.json"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := mustRead(t, dir, true, "k INT", "path=*.json").Check(t.Context()); !fault.Of(err, fault.FileUnreadable) {
+		t.Errorf("got %v", err)
+	}
+}

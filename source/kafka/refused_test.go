@@ -34,6 +34,25 @@ func TestNotAuthorized(t *testing.T) {
 		t.Error("it does not pass by itself")
 	}
 	mustFail(t, k.source("secret", login...).Check(within(t, time.Minute)), fault.KafkaAuthorization, "secret")
+	// D-56: a check reads nothing, and finds out.
+	mustFail(t, k.source("t", login...).Check(within(t, time.Minute)), fault.KafkaAuthorization, "may not read topic t")
+}
+
+// D-56: a check tells of every topic that is not there, and of offsets that the topic does not have; it creates none.
+func TestCheckFindsEveryProblem(t *testing.T) {
+	onEach(t, func(t *testing.T, k *cluster) {
+		topic := k.topic(2)
+		err := k.source(topic + "," + topic + "x," + topic + "y").Check(within(t, time.Minute))
+		mustFail(t, err, fault.UnknownTopic, topic+"x does not exist", topic+"y does not exist")
+		mustFail(t, k.source(topic, "startingOffsets", `{"`+topic+`":{"0":3}}`).Check(within(t, time.Minute)), fault.InvalidOffsets, topic+"/1")
+		if err := k.source(topic).Check(within(t, time.Minute)); err != nil {
+			t.Error(err)
+		}
+		topics, err := k.admin.ListTopics(within(t, time.Minute))
+		if err != nil || topics.Has(topic+"x") || topics.Has(topic+"y") {
+			t.Errorf("topics afterwards: %v %v", topics.Names(), err)
+		}
+	})
 }
 
 // A batch that was damaged on the broker's disk, or never was right: what lies before it is read, then the flow stops there.

@@ -129,13 +129,6 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// Check asks the cluster for the topics, as dry-run --connect does: whether a broker answers, lets the user in and has
-// them.
-func (s *Source) Check(ctx context.Context) error {
-	_, err := s.lookUp(ctx)
-	return err
-}
-
 // wake lets a waiting Read look again.
 func (s *Source) wake() {
 	select {

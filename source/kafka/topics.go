@@ -33,12 +33,16 @@ func (s *Source) lookUp(ctx context.Context) ([]*partition, error) {
 			return parts, nil
 		}
 		if wait > 400*time.Millisecond {
-			return nil, client.Missing(ctx, s.client, missing, "create it, or correct subscribe; reading never creates a topic")
+			return nil, s.missing(ctx, missing)
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
+}
+
+func (s *Source) missing(ctx context.Context, topic string) error {
+	return client.Missing(ctx, s.client, topic, "create it, or correct subscribe; reading never creates a topic")
 }
 
 // metadata is one request. It goes past the library's cache, which may hold the id of a topic that is no more, and never

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -19,6 +20,12 @@ type Topic struct {
 	Name       string
 	ID         kadm.TopicID
 	Partitions int
+	operations int32 // that the user may do, one bit each
+}
+
+// Allows reports whether the user may do an operation with the topic, as far as the cluster says.
+func (t Topic) Allows(o kmsg.ACLOperation) bool {
+	return t.operations == math.MinInt32 || t.operations&(1<<int32(o)) != 0
 }
 
 // Await is Find for a topic that should exist: one that was created just now may not be known to the broker that is asked,
@@ -41,6 +48,7 @@ func Await(ctx context.Context, cl *kgo.Client, name string) (t Topic, ok bool, 
 func Find(ctx context.Context, cl *kgo.Client, name string) (t Topic, ok bool, err error) {
 	req := kmsg.NewPtrMetadataRequest()
 	req.AllowAutoTopicCreation = false
+	req.IncludeTopicAuthorizedOperations = true
 	topic := kmsg.NewMetadataRequestTopic()
 	topic.Topic = kmsg.StringPtr(name)
 	req.Topics = append(req.Topics, topic)
@@ -56,7 +64,7 @@ func Find(ctx context.Context, cl *kgo.Client, name string) (t Topic, ok bool, e
 	if errors.Is(err, kerr.UnknownTopicOrPartition) {
 		return t, false, nil
 	}
-	return Topic{name, kadm.TopicID(found.TopicID), len(found.Partitions)}, err == nil, err
+	return Topic{name, kadm.TopicID(found.TopicID), len(found.Partitions), found.AuthorizedOperations}, err == nil, err
 }
 
 // Missing is the error for a topic that does not exist: with the nearest name of one that does, else with hint.
