@@ -40,8 +40,12 @@ generate: ## write the generated parts of docs/ and NOTICES
 bench: tools ## measure flows against a plain consume of the same topic
 	go run ./internal/bench
 
-soak: tools ## run the long versions of the tests: every crash point, all variants (hours)
+soak: tools ## run the long versions of the tests: every crash point, all variants (hours); FOR=30m: search new seeds for so long
+ifdef FOR
+	go test -count=1 -timeout 0 -v -run TestSearch ./internal/proof -for '$(FOR)'
+else
 	SLUICE_SOAK=1 go test -count=1 -shuffle=on -timeout 12h ./...
+endif
 
 image: tools ## build the container image (IMAGE=sluice/sluice:VERSION)
 	scripts/build-image.sh '$(IMAGE)' '$(LDFLAGS)'

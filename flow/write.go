@@ -103,9 +103,9 @@ func (f *Flow) commit(w *work, writer *state.Writer) error {
 // deliver gives a batch its number, stores it under that number, and only then shows it to the sink (D-42).
 func (f *Flow) deliver(ctx context.Context, w *work, rows batch.Columns) error {
 	began := time.Now()
+	w.outcome.Written = int64(rows.Len)
 	planned := &state.PlannedBatch{Advance: f.advance(w), Rows: rows}
 	planned.Change, planned.Keys, planned.Sequence = feedOf(w)
-	w.outcome.Written = int64(rows.Len)
 	if err := f.state.Plan(ctx, planned); err != nil {
 		return err
 	}

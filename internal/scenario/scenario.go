@@ -24,8 +24,18 @@ func Run(t *testing.T, path string, engine *eval.Engine) {
 	for _, v := range variants {
 		t.Run(v.String(), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, v, engine)
-			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return w.execute(t, d) })
+			w, err := newWorld(t.TempDir(), v, engine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(w.close)
+			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+				out, err := w.execute(d.Cmd, d.CmdArgs, d.Input)
+				if err != nil {
+					t.Fatalf("%s: %v", d.Pos, err)
+				}
+				return out
+			})
 		})
 	}
 }

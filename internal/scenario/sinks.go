@@ -25,7 +25,7 @@ import (
 func (r *run) openSink(p *plan.Pipeline, f *plan.Flow) (sink.Sink, error) {
 	if f.Sink.Format == "memory" {
 		store := r.world.outside[f.Sink.Name]
-		return &powered{&faithful{store.Sink(), store}, f.Sink.Name, r}, nil
+		return &powered{r.world.through.sink(&faithful{store.Sink(), store}), f.Sink.Name, r}, nil
 	}
 	s, err := daemon.OpenSink(p, f)
 	return &powered{s, f.Sink.Name, r}, err

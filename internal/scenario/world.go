@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -41,31 +40,31 @@ type world struct {
 	clock   time.Time                // modification time of the next file
 
 	disk    *vfs.MemFS
+	through Through // what stands between the daemon and disk and sinks
 	crashes int
 	plan    *plan.Pipeline
 	up      *run // a daemon that stays up between commands, or nil
 }
 
-// newWorld starts a world. engine answers queries beside a stopped daemon.
-func newWorld(t testing.TB, v variant, engine *eval.Engine) *world {
+// newWorld starts a world in an empty folder. engine answers queries beside a stopped daemon.
+func newWorld(dir string, v variant, engine *eval.Engine) (*world, error) {
 	b, err := broker.Start(broker.Options{})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(b.Brokers()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))
 	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{variant: v, dir: t.TempDir(), engine: engine, broker: b, client: client, disk: vfs.NewCrashableMem(),
-		topics: map[string]*topic{}, outside: map[string]*memory.Store{}, clock: time.Unix(1_700_000_000, 0)}
-	t.Cleanup(func() {
-		if w.up != nil {
-			w.up.stop()
-		}
-		client.Close()
 		b.Close()
-	})
-	return w
+		return nil, err
+	}
+	return &world{variant: v, dir: dir, engine: engine, broker: b, client: client, disk: vfs.NewCrashableMem(),
+		topics: map[string]*topic{}, outside: map[string]*memory.Store{}, clock: time.Unix(1_700_000_000, 0)}, nil
+}
+
+func (w *world) close() {
+	w.down()
+	w.client.Close()
+	w.broker.Close()
 }
 
 // connectors are the product's, and the sink that keeps what it gets.
@@ -120,7 +119,7 @@ func (w *world) options() daemon.Options {
 		Plan:  w.plan,
 		Log:   slog.New(slog.DiscardHandler),
 		Fatal: func(err error) { panic(fmt.Sprintf("the store cannot go on: %v", err)) },
-		Store: func(o *state.Options) { o.FS = w.disk },
+		Store: func(o *state.Options) { o.FS = w.through.disk(w.disk) },
 	}
 	if w.plan.Zone == "UTC" {
 		o.Engine = w.engine // opening one is most of what a start costs

@@ -1,0 +1,31 @@
+package model
+
+// Rule is a rule that a World keeps unless it is told to break it.
+type Rule string
+
+// The rules that can be broken. Each is a mistake that an engine could make.
+const (
+	LateRowsLose      Rule = "RU-02: a lower sequence changes nothing"
+	TiesStay          Rule = "RU-03: a row of equal sequence is kept next to the others"
+	NullIsAKey        Rule = "RU-08: null matches null"
+	EveryKeyColumn    Rule = "RU-09: a row replaces only what is equal on every key column"
+	PlacesAreKnown    Rule = "D-1: a row that is read again is not a second row"
+	NaNIsNoSequence   Rule = "D-2: a sequence that is NaN is refused"
+	ZerosAreOne       Rule = "D-36: -0.0 and 0.0 are one key"
+	OnlyTruePasses    Rule = "EX-O1: an expectation that is NULL is violated"
+	DropsSetNoFloor   Rule = "EX-18: a dropped row sets no sequence floor"
+	DropsCountOnce    Rule = "EX-O3: a row that two expectations drop is dropped once"
+	NullIsNotTrue     Rule = "WHERE keeps a row only where its condition is true"
+	RefreshEmpties    Rule = "FR-01: a full refresh empties the table"
+	ResetRereads      Rule = "FR-13: a checkpoint reset reads everything again"
+	ResetKeepsRows    Rule = "FR-13: a checkpoint reset keeps the rows of the target"
+	OnceIsOnce        Rule = "ON-01: a once flow is drained once"
+	RefreshDrains     Rule = "ON-02: a full refresh drains once flows again"
+	BatchZeroCleans   Rule = "FB-04: batch 0 of a later generation starts the target anew"
+	DeletesAreChanges Rule = "D-43: a row that is replaced is a delete in the change feed"
+	BadIsLeftOut      Rule = "D-15: a record that cannot be used is left out and counted"
+)
+
+// AllRules are all of them.
+var AllRules = []Rule{LateRowsLose, TiesStay, NullIsAKey, EveryKeyColumn, PlacesAreKnown, NaNIsNoSequence, ZerosAreOne, OnlyTruePasses, DropsSetNoFloor,
+	DropsCountOnce, NullIsNotTrue, RefreshEmpties, ResetRereads, ResetKeepsRows, OnceIsOnce, RefreshDrains, BatchZeroCleans, DeletesAreChanges, BadIsLeftOut}

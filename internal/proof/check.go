@@ -1,0 +1,64 @@
+package proof
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"sluice/eval"
+	"sluice/internal/model"
+	"sluice/internal/scenario"
+)
+
+// Difference is where engine and model part.
+type Difference struct {
+	Command   string
+	Got, Want string
+	Invalid   bool // the case itself is refused: the generator, or the analysis of pipelines, is wrong
+}
+
+func (d *Difference) Error() string {
+	return fmt.Sprintf("%s\n  engine:\n    %s\n  model:\n    %s", d.Command, indented(d.Got), indented(d.Want))
+}
+
+func indented(s string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n    ")
+}
+
+// Harm is what is done to a run, so that a test sees that it is noticed. The zero value is none.
+type Harm struct {
+	Rule    model.Rule              // the model breaks it
+	Through func() scenario.Through // made for each run; nil is nothing
+}
+
+// Check runs a case in the engine and returns the first difference from the model, nil for none.
+func Check(c *Case, engine *eval.Engine, harm Harm) (*Difference, error) {
+	dir, err := os.MkdirTemp("", "proof-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	var through scenario.Through
+	if harm.Through != nil {
+		through = harm.Through()
+	}
+	p, err := scenario.NewProgram(dir, c.Variant, through, engine)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	for _, s := range c.script(harm.Rule) {
+		got, err := p.Do(s.line, s.input)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.line, err)
+		}
+		if got = strings.TrimSuffix(got, "\n"); got != s.want {
+			command := s.line
+			if s.input != "" {
+				command += "\n" + s.input
+			}
+			return &Difference{Command: command, Got: got, Want: s.want, Invalid: strings.HasPrefix(s.line, "pipeline")}, nil
+		}
+	}
+	return nil, nil
+}
