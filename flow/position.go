@@ -45,8 +45,9 @@ const (
 	fanMost = 1 << (31 - fanBits)
 )
 
-// fanOut numbers the rows that were made of the same input row. from has the input row of each row, in order.
-func fanOut(pos batch.Positions, from []int32) (batch.Positions, error) {
+// fanOut numbers the rows that were made of the same input row. from has the input row of each row, in order. It returns
+// the row that is one too many, or -1.
+func fanOut(pos batch.Positions, from []int32) (tooMany int) {
 	again := int32(0)
 	for i := 1; i < len(from); i++ {
 		if from[i] != from[i-1] {
@@ -55,9 +56,16 @@ func fanOut(pos batch.Positions, from []int32) (batch.Positions, error) {
 		}
 		again++
 		if again >= fanMost || pos.Index[i] >= 1<<fanBits {
-			return pos, fault.New(fault.FanOutTooLarge, "one record became more than %d rows", fanMost).WithHint("join with a table that has fewer rows for a key")
+			return i
 		}
 		pos.Index[i] |= again << fanBits
 	}
-	return pos, nil
+	return -1
+}
+
+// fannedOut is the error of a record that became too many rows, of which one is given.
+func fannedOut(w *work, pos batch.Positions, row int) error {
+	at := batch.Offset{At: pos.Offset[row], Index: pos.Index[row] & (1<<fanBits - 1)}
+	return located(batch.Bad{Split: w.rng.Splits[pos.Split[row]].Split, At: at, Err: fault.New(fault.FanOutTooLarge, "one record became more than %d rows", fanMost).
+		WithHint("join with a table that has fewer rows for a key")})
 }

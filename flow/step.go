@@ -294,9 +294,11 @@ func (w *work) in() (batch.Columns, batch.Column, error) {
 		}
 		from = taken
 	}
-	pos, err := fanOut(w.rows.Pos.Take(from), from)
-	rows.Pos = pos
-	return rows, sequence, err
+	rows.Pos = w.rows.Pos.Take(from)
+	if row := fanOut(rows.Pos, from); row >= 0 {
+		return rows, sequence, fannedOut(w, rows.Pos, row)
+	}
+	return rows, sequence, nil
 }
 
 // advance is what the batch does to the flow's own state.

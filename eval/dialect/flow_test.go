@@ -20,6 +20,7 @@ var known = map[string]string{
 	"dim":     "symbol STRING NOT NULL, name STRING, sector INT",
 	"orders":  "id BIGINT, customer STRUCT<name: STRING, address: STRUCT<city: STRING>>, day DATE, amount DECIMAL(10,2), price DOUBLE, attributes MAP<STRING, STRING>",
 	"mixed":   "`foo` STRING, `fOO` INT, `odd name` INT, `a\"b` INT",
+	"nested":  "s STRUCT<`foo`: STRING, `fOO`: INT>",
 	"floats":  "f FLOAT, v VARIANT, b BINARY, m MAP<STRING, INT>",
 	"nothing": "",
 }

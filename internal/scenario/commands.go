@@ -163,6 +163,10 @@ func changeTopic(ctx context.Context, w *world, a *words) (string, error) {
 
 func produce(ctx context.Context, w *world, a *words) (string, error) {
 	key := a.value("key", "")
+	times, err := a.number("times", 1)
+	if err != nil {
+		return "", err
+	}
 	name, err := a.name()
 	if err != nil {
 		return "", err
@@ -173,7 +177,7 @@ func produce(ctx context.Context, w *world, a *words) (string, error) {
 			return "", err
 		}
 	}
-	return "", w.produce(ctx, name, key, a.input)
+	return "", w.produce(ctx, name, key, strings.Repeat(a.input+"\n", times))
 }
 
 // writeFile writes a file as a good writer does: it is whole when it gets its name. Each is a second older than the next.

@@ -14,7 +14,7 @@
 //	only limit=... partitions=... restart=... mode=... stop=...    fixes axes of the variants; the input is the reason
 //	pipeline [name=N] [features=F] [setting=value ...]             declares the pipeline; the input is SQL
 //	topic NAME [partitions=N] | topic NAME delete | trim=OFFSET    makes, deletes or shortens a topic
-//	produce TOPIC [key=MEMBER]                                     one JSON document a line; "null" alone is a null value
+//	produce TOPIC [key=MEMBER] [times=N]                           one JSON document a line; "null" alone is a null value
 //	file PATH                                                      writes a file
 //	run [refresh=(T, ...)] [full-refresh=(T, ...)] [full-refresh-all] [messages | states]
 //	                                                               runs until everything has been applied; shows who failed

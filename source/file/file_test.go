@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -200,6 +201,20 @@ func TestPathsThatAreNotThere(t *testing.T) {
 		_, err := s.End(t.Context())
 		if c.want == nil && err != nil || c.want != nil && !fault.Of(err, c.want) {
 			t.Errorf("%s, stream %v: %v", c.path, c.stream, err)
+		}
+	}
+}
+
+// A file that the system does not let us look at is not one that is missing: it may be readable later.
+func TestAFileThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("loop.json", filepath.Join(dir, "loop.json")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"loop.json", "*.json", "loop.json/*.json"} {
+		_, err := mustRead(t, dir, true, "", "path="+path).End(t.Context())
+		if !fault.Of(err, fault.FileUnreadable) || !errors.Is(err, syscall.ELOOP) {
+			t.Errorf("%s: %v", path, err)
 		}
 	}
 }
