@@ -67,7 +67,8 @@ func TestPlan(t *testing.T) {
 //
 //	varies
 //
-// with the text of a definition file; the result has each table and its reasons, those of rearranged records indented.
+// with the text of a definition file; the result has each table and its reasons, those of rearranged records indented, then
+// each flow into a sink and its.
 func TestVaries(t *testing.T) {
 	datadriven.RunTest(t, "testdata/varies.txt", func(t *testing.T, d *datadriven.TestData) string {
 		p, problems := build(t, "", d.Input)
@@ -82,6 +83,11 @@ func TestVaries(t *testing.T) {
 				if !slices.Contains(always, reason) {
 					fmt.Fprintf(&out, "  rearranged: %s\n", reason)
 				}
+			}
+		}
+		for _, f := range p.Flows {
+			if f.Sink != nil {
+				fmt.Fprintf(&out, "flow %s: %s\n", f.Name, strings.Join(p.SinkVaries(f, true), "; "))
 			}
 		}
 		return out.String()

@@ -21,6 +21,21 @@ func (p *Pipeline) Varies(t *Table, rearranged bool) []string {
 	return v.reasons
 }
 
+// SinkVaries says why what a flow has written to its sink, changes added up, may differ between two runs over the same
+// records; none when it does not. A change feed adds up to the rows of its table, however its batches were cut, as long as the
+// query does not pick changes by what the feed says of them.
+func (p *Pipeline) SinkVaries(f *Flow, rearranged bool) []string {
+	v := variation{pipeline: p, rearranged: rearranged, seen: map[*Table]bool{}}
+	v.query(f)
+	for _, c := range f.Input.Columns {
+		if f.Input.Kind == FromChangeFeed && c.Meta != "" {
+			v.because("flow %s reads %s, which depends on how batches of %s were cut", f.Name, c.Meta, f.Input.Table.Display)
+		}
+	}
+	v.origin(f)
+	return v.reasons
+}
+
 type variation struct {
 	pipeline   *Pipeline
 	rearranged bool
@@ -41,21 +56,30 @@ func (v *variation) table(t *Table) {
 }
 
 func (v *variation) flow(f *Flow) {
+	v.query(f)
+	if f.Input.Kind == FromChangeFeed {
+		v.because("flow %s reads the changes of %s, which depend on how its batches were cut", f.Name, f.Input.Table.Display)
+	}
+	v.origin(f)
+}
+
+// query looks at what the query of a flow asks for beside its records.
+func (v *variation) query(f *Flow) {
 	if f.Query.Clock {
 		v.because("flow %s uses the time of its batches", f.Name)
 	}
 	for _, l := range f.Lookups {
 		v.because("flow %s joins %s as it was at each batch", f.Name, l.Table.Display)
 	}
-	switch f.Input.Kind {
-	case FromChangeFeed:
-		v.because("flow %s reads the changes of %s, which depend on how its batches were cut", f.Name, f.Input.Table.Display)
-	case FromKafka, FromFiles:
-		v.places(f)
-	}
+}
+
+// origin looks at where the records of a flow come from.
+func (v *variation) origin(f *Flow) {
 	if f.Input.Table != nil {
 		v.table(f.Input.Table)
+		return
 	}
+	v.places(f)
 }
 
 // elsewhere are the members of _metadata that differ on another machine, and rearranged those that differ when records are
