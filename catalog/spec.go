@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -82,17 +83,29 @@ func (s *Spec) Libraries() []string {
 	return out
 }
 
+const servers = "kafka.bootstrap.servers"
+
 // Servers is kafka.bootstrap.servers, from --set or configuration: the brokers of sources and sinks that name none.
 func (s *Spec) Servers() string {
-	const name = "kafka.bootstrap.servers"
-	if value, ok := s.vars.set[name]; ok {
+	if value, ok := s.vars.set[servers]; ok {
 		return value
 	}
-	if c, ok := s.vars.config[name]; ok && c.err == nil {
+	if c, ok := s.vars.config[servers]; ok && c.err == nil {
 		return c.text
 	}
 	return ""
 }
+
+// SecretServers is Servers where they came from the environment, else nothing.
+func (s *Spec) SecretServers() []string {
+	if c, ok := s.vars.config[servers]; ok && c.secret && c.text == s.Servers() {
+		return []string{c.text}
+	}
+	return nil
+}
+
+// Secrets returns the values of the environment that the pipeline uses, which no output shows (D-54).
+func (s *Spec) Secrets() []string { return slices.Sorted(maps.Keys(s.vars.secrets)) }
 
 // ReadSpec reads the spec file at path, which may also be a folder that holds one.
 func ReadSpec(path string, o Overrides) (*Spec, fault.List) {
@@ -177,7 +190,7 @@ func (r *specReader) collect(entries []entry) {
 
 // configuration reads the map of that name, works out its values and takes the settings among them.
 func (r *specReader) configuration(o Overrides) {
-	vars := &variables{set: o.Set, config: map[string]*variable{}, env: o.Env}
+	vars := &variables{set: o.Set, config: map[string]*variable{}, env: o.Env, secrets: map[string]bool{}}
 	r.spec.vars = vars
 	var names []string
 	if e, ok := r.fields["configuration"]; ok {
@@ -250,7 +263,11 @@ func (r *specReader) public(n ast.Node, what string) (scalar, bool) {
 	if !ok {
 		return v, false
 	}
-	text, secret, err := r.spec.vars.substitute(v.text, v.pos)
+	vars := *r.spec.vars
+	if what == "storage" {
+		vars.secrets = nil // a path to the storage is shown, wherever it is from
+	}
+	text, secret, err := vars.substitute(v.text, v.pos)
 	switch {
 	case err != nil:
 		r.problems = append(r.problems, err)

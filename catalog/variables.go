@@ -20,6 +20,8 @@ type variables struct {
 	set    map[string]string
 	config map[string]*variable
 	env    func(string) (string, bool)
+
+	secrets map[string]bool // values of the environment that were used; nil does not note them
 }
 
 // variable is one value of configuration; it is worked out when it is first asked for.
@@ -73,6 +75,9 @@ func (v *variables) lookup(name string, at fault.Pos) (value string, secret bool
 	if envName.MatchString(name) {
 		name = strings.TrimPrefix(name, "env:")
 		if value, ok := v.env(name); ok {
+			if v.secrets != nil {
+				v.secrets[value] = true
+			}
 			return value, true, nil
 		}
 		return "", false, fault.New(fault.UnsetVariable, "the environment has no variable %s", name).At(at)

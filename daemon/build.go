@@ -161,7 +161,7 @@ func (d *Daemon) announce(j *job) error {
 		n := info.NextBatch - 1
 		last = &n
 	}
-	d.watch.Resume(f.Name, info.Generation, last, info.Position)
+	d.watch.Resume(f.Name, info.Generation, last, concealPosition(option.NewMask(f.Secrets...), info.Position))
 	if info.Fingerprint == f.Fingerprint {
 		return nil
 	}

@@ -21,6 +21,7 @@ type Check struct {
 	Pos  fault.Pos // of the option that names it
 
 	options option.Values
+	mask    option.Mask
 	open    func() (checked, error)
 }
 
@@ -46,7 +47,7 @@ func Checks(p *plan.Pipeline) []Check {
 
 func checkOfSource(p *plan.Pipeline, f *plan.Flow) Check {
 	in := &f.Input
-	c := Check{Flow: f.Name, Role: "source", Kind: in.Kind.String(), Name: in.Name, options: in.Options}
+	c := Check{Flow: f.Name, Role: "source", Kind: in.Kind.String(), Name: in.Name, options: in.Options, mask: option.NewMask(f.Secrets...)}
 	c.Pos = c.place("subscribe", "subscribePattern", "path")
 	c.open = func() (checked, error) {
 		if in.Kind == plan.FromFiles {
@@ -58,7 +59,7 @@ func checkOfSource(p *plan.Pipeline, f *plan.Flow) Check {
 }
 
 func checkOfSink(p *plan.Pipeline, f *plan.Flow) Check {
-	c := Check{Flow: f.Name, Role: "sink", Kind: f.Sink.Format, Name: f.Sink.Name, options: f.Sink.Options}
+	c := Check{Flow: f.Name, Role: "sink", Kind: f.Sink.Format, Name: f.Sink.Name, options: f.Sink.Options, mask: option.NewMask(f.Secrets...)}
 	c.Pos = c.place("topic", "table", "path", "command")
 	c.open = func() (checked, error) {
 		s, err := OpenSink(p, f)
@@ -124,7 +125,7 @@ func (c *Check) Run(ctx context.Context) (problems fault.List, err error) {
 			e.Pos = c.place(blamed[e.Code]...)
 		}
 	}
-	return problems, nil
+	return c.mask.List(problems), nil
 }
 
 func (c *Check) look(ctx context.Context) (err error) {

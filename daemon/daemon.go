@@ -144,7 +144,7 @@ func (d *Daemon) listen() {
 	if d.Listen != nil {
 		listeners = append(listeners, d.Listen)
 	}
-	d.emit = eventlog.Tee(listeners...)
+	d.emit = d.concealing(eventlog.Tee(listeners...))
 	d.board = schedule.NewBoard(d.emit)
 }
 

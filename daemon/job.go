@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"sluice/backfill"
 	"sluice/batch"
 	"sluice/eventlog"
 	"sluice/fault"
 	"sluice/flow"
+	"sluice/option"
 	"sluice/plan"
 	"sluice/schedule"
 	"sluice/source"
@@ -143,14 +143,10 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	c := flow.Config{Plan: j.plan, Store: d.store, State: j.state, Source: in, Limit: batch.Limit{Rows: d.Plan.Settings.MaxBatchRows, Bytes: d.Plan.Settings.MaxBatchBytes},
 		Interval: d.Plan.Settings.TriggerInterval, Emit: d.emit, Show: showRow}
 	if kafka, ok := in.(*sourcekafka.Source); ok {
-		group := kafka.Committer(d.Plan.Name + "." + j.plan.Name)
-		defer func() {
-			if d.store.Sync(do) == nil {
-				group.Commit(j.state.Position())
-			}
-			group.Close()
-		}()
-		c.Emit = j.offering(do, group)
+		group := kafka.Committer(d.Plan.Name+"."+j.plan.Name, j.durablePosition)
+		defer group.Close()
+		group.Moved()
+		c.Emit = j.offering(group)
 	}
 	if j.plan.Sink != nil {
 		if c.Sink, err = d.OpenSink(d.Plan, j.plan); err != nil {
@@ -227,7 +223,7 @@ func (d *Daemon) fixStarts(ctx context.Context, j *job) error {
 			return ctx.Err()
 		}
 		if failure := fault.From(err); failure.Code.Retry == fault.Backoff {
-			return failure.WithDetail("flow %s begins there, and what comes while %s is drained must not escape it", other.plan.Name, j.plan.Name)
+			return option.NewMask(other.plan.Secrets...).Fault(failure).WithDetail("flow %s begins there, and what comes while %s is drained must not escape it", other.plan.Name, j.plan.Name)
 		}
 	}
 	return nil
@@ -245,17 +241,18 @@ func (j *job) fixStartEarly(ctx context.Context) error {
 	return errors.Join(j.fixStart(ctx, in), in.Close())
 }
 
-// offerEvery is how often the positions of a Kafka flow are written to its consumer group.
-const offerEvery = time.Second
+// durablePosition is how far the flow has read, once that is on disk.
+func (j *job) durablePosition(ctx context.Context) (batch.Position, error) {
+	pos := j.state.Position()
+	return pos, j.d.store.Sync(ctx)
+}
 
-// offering passes events on and writes the flow's positions to its consumer group (D-17), after they are durable here.
-func (j *job) offering(do context.Context, group *sourcekafka.Committer) eventlog.Listener {
-	var last time.Time
+// offering passes events on and has the flow's positions written to its consumer group (D-17).
+func (j *job) offering(group *sourcekafka.Committer) eventlog.Listener {
 	return func(e eventlog.Event) {
 		j.d.emit(e)
-		if _, done := e.(*eventlog.BatchDone); done && time.Since(last) >= offerEvery && j.d.store.Sync(do) == nil {
-			last = time.Now()
-			group.Commit(j.state.Position())
+		if _, done := e.(*eventlog.BatchDone); done {
+			group.Moved()
 		}
 	}
 }

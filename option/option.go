@@ -237,14 +237,31 @@ func (s Set) exact(name string) (Spec, bool) {
 func (v Values) All() []Given {
 	var out []Given
 	for name, g := range v.given {
-		if spec, _ := v.set.find(name); spec.Secret || g.Secret {
-			g.Value = "******"
+		if v.secret(g) {
+			g.Value = hidden
 		}
 		g.Name = name
 		out = append(out, g)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
+}
+
+// Secrets returns the values that no output shows (D-54): those of options that are secrets, and those that came from the
+// environment.
+func (v Values) Secrets() (out []string) {
+	for _, g := range v.given {
+		if v.secret(g) {
+			out = append(out, g.Value)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+func (v Values) secret(g Given) bool {
+	spec, _ := v.set.find(g.Name)
+	return spec.Secret || g.Secret
 }
 
 func parseBool(s string) (bool, error) {

@@ -38,6 +38,7 @@ func Build(c *catalog.Catalog) (*Pipeline, fault.List) {
 	for _, t := range c.Tables {
 		p.tables[t].Fingerprint = tableFingerprint(p.tables[t].Table)
 	}
+	p.hide()
 	if len(p.problems) > 0 {
 		return nil, tidy(p.problems)
 	}
@@ -97,6 +98,7 @@ func header(s *catalog.Spec) *Pipeline {
 	return &Pipeline{
 		Name: s.Name, Spec: s.Path, Dir: s.Dir, Storage: s.Storage, Continuous: s.Continuous,
 		Zone: v.String(catalog.SettingZone), Features: s.Features, Servers: s.Servers(), Settings: settings,
+		Secrets: s.Secrets(),
 	}
 }
 

@@ -35,6 +35,7 @@ func (p *planner) compile(f *flow) {
 	}
 	p.reads(f, out, query)
 	out.Query = query
+	out.Secrets = p.secrets(f, out)
 	if projection.Sequence != nil {
 		p.sequence(decl, p.tables[decl.Table], query.Sequence)
 	}

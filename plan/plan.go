@@ -21,6 +21,7 @@ type Pipeline struct {
 	Features   []string
 	Servers    string // kafka.bootstrap.servers of configuration: the brokers of sources and sinks that name none
 	Settings   Settings
+	Secrets    []string // values of the environment that the pipeline uses: no output shows them (D-54)
 	Tables     []*Table
 	Sinks      []*Sink
 	Flows      []*Flow // in an order in which every flow comes after those it waits for
@@ -139,4 +140,5 @@ type Flow struct {
 	DependsOn   []string // flows named by DEPENDS ON
 	Upstream    []string // flows that write the tables it reads (D-52: they order triggered runs only)
 	Fingerprint string   // of the query (D-62)
+	Secrets     []string // values of its source, sink and query that no output shows (D-54)
 }

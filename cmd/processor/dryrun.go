@@ -9,6 +9,7 @@ import (
 	"sluice/catalog"
 	"sluice/daemon"
 	"sluice/fault"
+	"sluice/option"
 	"sluice/plan"
 )
 
@@ -48,6 +49,7 @@ func (a *app) load() (*plan.Pipeline, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
+	a.mask = option.NewMask(p.Secrets...)
 	return p, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/fault"
+	"sluice/option"
 )
 
 // Exit codes.
@@ -36,6 +37,8 @@ type app struct {
 	spec   string
 	set    []string
 	output string
+
+	mask option.Mask // hides the secrets of the pipeline, once it was read
 }
 
 // run executes one command line and returns its exit code. The first SIGTERM or SIGINT ends ctx, which is a soft stop.
@@ -69,6 +72,7 @@ func (a *app) report(err error) int {
 	case errors.Is(err, errSilent):
 		return exitFailure
 	}
+	err = a.mask.Error(err)
 	var list fault.List
 	var coded *fault.Error
 	switch {

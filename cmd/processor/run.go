@@ -16,6 +16,7 @@ import (
 	"sluice/daemon"
 	"sluice/fault"
 	"sluice/internal/broker"
+	"sluice/option"
 	"sluice/plan"
 )
 
@@ -67,7 +68,8 @@ func (a *app) runPipeline(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	log := newLog(a.err, p.Settings)
+	log := newLog(a.err, p, false)
+	slog.SetDefault(newLog(a.err, p, true)) // what connectors say, and the programs they run
 
 	// The first signal ends take: the batches in hand are finished. do ends when the grace period is over (D-39).
 	do, hard := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -96,7 +98,7 @@ func (a *app) runPipeline(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "pipeline %s: status at http://%s/, metrics at http://%s/metrics\n", p.Name, address, address)
+	fmt.Fprintf(a.out, "pipeline %s: status at http://%s/, metrics at http://%s/metrics\n", p.Name, a.mask.Text(address), a.mask.Text(address))
 	shown := make(chan struct{})
 	showing, stopShowing := context.WithCancel(take)
 	go func() {
@@ -148,13 +150,26 @@ func (a *app) embed(ctx context.Context, p *plan.Pipeline, f runFlags, log *slog
 	}, nil
 }
 
-func newLog(w io.Writer, s plan.Settings) *slog.Logger {
+// newLog returns the log. The values in it (a file, a topic, the error of a library) have no secret of the pipeline. Neither
+// have messages that are foreign; others are made of events, which have none.
+func newLog(w io.Writer, p *plan.Pipeline, foreign bool) *slog.Logger {
 	var level slog.Level
-	if err := level.UnmarshalText([]byte(s.LogLevel)); err != nil {
+	if err := level.UnmarshalText([]byte(p.Settings.LogLevel)); err != nil {
 		level = slog.LevelInfo
 	}
-	o := &slog.HandlerOptions{Level: level}
-	if s.LogFormat == "json" {
+	mask := option.NewMask(p.Secrets...)
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		switch v := a.Value.Any().(type) {
+		case string:
+			if foreign || a.Key != slog.MessageKey {
+				a.Value = slog.StringValue(mask.Text(v))
+			}
+		case error:
+			a.Value = slog.StringValue(mask.Text(v.Error()))
+		}
+		return a
+	}}
+	if p.Settings.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(w, o))
 	}
 	return slog.New(slog.NewTextHandler(w, o))

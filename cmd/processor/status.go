@@ -37,7 +37,7 @@ func (a *app) statusCmd() *cobra.Command {
 				return a.print(liveStatus(s))
 			}
 			defer store.Close()
-			t, err := storedStatus(store)
+			t, err := a.storedStatus(store)
 			if err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func liveStatus(s admin.Status) table {
 	return t
 }
 
-func storedStatus(store *state.Store) (table, error) {
+func (a *app) storedStatus(store *state.Store) (table, error) {
 	flows, err := store.Flows()
 	if err != nil {
 		return table{}, err
@@ -86,7 +86,7 @@ func storedStatus(store *state.Store) (table, error) {
 		}
 		var marks []string
 		for _, m := range f.Position {
-			marks = append(marks, m.Split+" "+m.Next.String())
+			marks = append(marks, a.mask.Text(m.Split)+" "+m.Next.String())
 		}
 		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell("not running"), cell(f.Generation), cell(f.NextBatch), done,
 			cell(f.Counters["records"]), cell(f.Counters["written"]), cell(strings.Join(marks, ", "))})

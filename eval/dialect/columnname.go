@@ -25,7 +25,7 @@ func pretty(e syntax.Expr) string {
 	case *syntax.Field:
 		return e.Name.Text
 	case *syntax.Literal:
-		if e.Kind == syntax.StringLiteral {
+		if e.Kind == syntax.StringLiteral && !e.Secret {
 			return e.Text
 		}
 	case *syntax.Binary:
