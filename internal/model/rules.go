@@ -23,9 +23,10 @@ const (
 	RefreshDrains     Rule = "ON-02: a full refresh drains once flows again"
 	BatchZeroCleans   Rule = "FB-04: batch 0 of a later generation starts the target anew"
 	DeletesAreChanges Rule = "D-43: a row that is replaced is a delete in the change feed"
-	BadIsLeftOut      Rule = "D-15: a record that cannot be used is left out and counted"
+	FeedsBegin        Rule = "D-41: a reader of changes begins with the rows that are there"
+	BadIsLeftOut      Rule = "D-15: a row that SQL refuses is left out and counted, not kept with NULLs"
 )
 
 // AllRules are all of them.
 var AllRules = []Rule{LateRowsLose, TiesStay, NullIsAKey, EveryKeyColumn, PlacesAreKnown, NaNIsNoSequence, ZerosAreOne, OnlyTruePasses, DropsSetNoFloor,
-	DropsCountOnce, NullIsNotTrue, RefreshEmpties, ResetRereads, ResetKeepsRows, OnceIsOnce, RefreshDrains, BatchZeroCleans, DeletesAreChanges, BadIsLeftOut}
+	DropsCountOnce, NullIsNotTrue, RefreshEmpties, ResetRereads, ResetKeepsRows, OnceIsOnce, RefreshDrains, BatchZeroCleans, DeletesAreChanges, FeedsBegin, BadIsLeftOut}

@@ -164,9 +164,9 @@ func (w *World) apply(f *Flow) {
 		w.changes(f, s)
 	default:
 		rows := w.tables[f.From.Table].rows
-		for i, r := range rows[s.read:] {
+		for i := s.read; i < len(rows); i++ {
 			s.counts["records"]++
-			w.row(f, s, placed{row: r.row, place: fmt.Sprintf("%s/%d", f.From.Table, s.read+i)}, false)
+			w.row(f, s, placed{row: rows[i].row, place: fmt.Sprintf("%s/%d", f.From.Table, i)}, false)
 		}
 		s.read = len(rows)
 	}
@@ -193,6 +193,9 @@ func (w *World) message(f *Flow, s *flow, m Message) {
 // finds the table's rows as inserts (D-41).
 func (w *World) changes(f *Flow, s *flow) {
 	now := w.tables[f.From.Table].rows
+	if s.seen == nil && !w.keeps(FeedsBegin) {
+		s.seen = slices.Clone(now)
+	}
 	if w.keeps(DeletesAreChanges) && w.Pipeline.keyed(f.Target) == nil { // a whole new set says itself what is gone (D-21)
 		for _, old := range without(s.seen, now) {
 			w.row(f, s, old, true)
@@ -226,7 +229,7 @@ func (p *Pipeline) keyed(target string) *Table {
 func (w *World) row(f *Flow, s *flow, in placed, deleted bool) {
 	out, fits, err := w.evaluate(f, in)
 	switch {
-	case err != nil && w.keeps(BadIsLeftOut):
+	case err != nil:
 		s.counts["bad"]++
 		return
 	case !fits:
@@ -271,7 +274,7 @@ func isNaN(v Value) bool {
 func (w *World) evaluate(f *Flow, in placed) (out placed, fits bool, err error) {
 	columns := w.Pipeline.columns(f.From)
 	if f.Where != nil {
-		v, err := f.Where.Eval(columns, in.row)
+		v, err := w.eval(f.Where, columns, in.row)
 		if err != nil {
 			return out, true, err
 		}
@@ -281,7 +284,7 @@ func (w *World) evaluate(f *Flow, in placed) (out placed, fits bool, err error) 
 	}
 	out.place = in.place
 	for _, item := range f.Select {
-		v, err := item.Expr.Eval(columns, in.row)
+		v, err := w.eval(&item.Expr, columns, in.row)
 		if err != nil {
 			return out, true, err
 		}
@@ -294,8 +297,16 @@ func (w *World) evaluate(f *Flow, in placed) (out placed, fits bool, err error) 
 	for _, k := range t.Keys {
 		out.key = append(out.key, out.row[slices.Index(t.Columns, k)])
 	}
-	out.seq, err = f.Sequence.Eval(columns, in.row)
+	out.seq, err = w.eval(f.Sequence, columns, in.row)
 	return out, true, err
+}
+
+func (w *World) eval(e *Expr, columns []string, row Row) (Value, error) {
+	v, err := e.Eval(columns, row)
+	if err != nil && !w.keeps(BadIsLeftOut) {
+		return nil, nil
+	}
+	return v, err
 }
 
 // judge judges a row by the expectations of its table and reports whether it stays (D-4).

@@ -27,8 +27,8 @@ func indented(s string) string {
 
 // Harm is what is done to a run, so that a test sees that it is noticed. The zero value is none.
 type Harm struct {
-	Rule    model.Rule              // the model breaks it
-	Through func() scenario.Through // made for each run; nil is nothing
+	Rule    model.Rule // the model breaks it
+	Through scenario.Through
 }
 
 // Check runs a case in the engine and returns the first difference from the model, nil for none.
@@ -38,11 +38,7 @@ func Check(c *Case, engine *eval.Engine, harm Harm) (*Difference, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	var through scenario.Through
-	if harm.Through != nil {
-		through = harm.Through()
-	}
-	p, err := scenario.NewProgram(dir, c.Variant, through, engine)
+	p, err := scenario.NewProgram(dir, c.Variant, harm.Through, engine)
 	if err != nil {
 		return nil, err
 	}
