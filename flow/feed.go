@@ -26,6 +26,24 @@ func feedOf(w *work) (changes []batch.Change, keys, sequences batch.Keys) {
 	return changes, keys, sequences
 }
 
+// places are the positions by which a table that replaces keys knows rows again (D-1). They are those of the records; a row of
+// another keyed table is known by where it lies there, since a new reader gets it at another place of the feed (D-41).
+func (f *Flow) places(w *work, rows *batch.Columns) (batch.Positions, error) {
+	place := w.rows.Col(table.PlaceColumn)
+	if place == nil {
+		return f.state.Positions(&w.rng, rows.Pos)
+	}
+	places, again := make([][]byte, rows.Len), make([]int32, rows.Len)
+	for i := range places {
+		from := w.result.Row[w.row(i)]
+		places[i] = place.Text(int(from))
+		if i > 0 && from == w.result.Row[w.row(i-1)] {
+			again[i] = again[i-1] + 1
+		}
+	}
+	return f.state.Places(f.plan.Input.Table.Name, places, again)
+}
+
 func appendKey(k batch.Keys, key []byte) batch.Keys {
 	if k.Offsets == nil {
 		k.Offsets = append(k.Offsets, 0)

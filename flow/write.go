@@ -63,7 +63,7 @@ func (f *Flow) replace(ctx context.Context, w *work, rows batch.Columns, sequenc
 		return err
 	}
 	batch.EncodeKeys(&f.sequences, &sequence)
-	pos, err := f.state.Positions(&w.rng, rows.Pos)
+	pos, err := f.places(w, &rows)
 	if err != nil {
 		return err
 	}

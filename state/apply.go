@@ -273,7 +273,7 @@ func (a *applier) inserted(k, floor []byte, kept []int32) error {
 		return nil
 	}
 	for _, row := range kept {
-		a.w.feed.insert(k[tupleAt:], floor, int(row))
+		a.w.feed.insert(k[tupleAt:], floor, positionAt(&a.e.Positions, row), int(row))
 	}
 	a.w.feed.keyEnd()
 	return nil
@@ -287,11 +287,11 @@ func (a *applier) deleted(k []byte, old *group) error {
 	if !old.spilled {
 		r := reader{b: old.inline}
 		for i := int64(0); i < old.rows && err == nil; i++ {
-			_, row := nextRow(&r)
-			err = a.w.feed.delete(k[tupleAt:], floor, row)
+			p, row := nextRow(&r)
+			err = a.w.feed.delete(k[tupleAt:], floor, p, row)
 		}
 	} else {
-		err = eachSpilled(a.old, k, func(_ rowPosition, row []byte) error { return a.w.feed.delete(k[tupleAt:], floor, row) })
+		err = eachSpilled(a.old, k, func(p rowPosition, row []byte) error { return a.w.feed.delete(k[tupleAt:], floor, p, row) })
 	}
 	if err != nil {
 		return s.readFailed(err)

@@ -11,13 +11,14 @@ import (
 //
 //	flags u8, schema version uvarint, rows uvarint, columns uvarint
 //	per column: size u32, the column (column.go)
-//	flagged parts: one change type per row; the key tuples; the sequences
+//	flagged parts: one change type per row; the key tuples; the sequences; the places
 //
-// where tuples are the end of each, u32, then their bytes.
+// where tuples are the end of each, u32, then their bytes; so are places, which are positions (group.go).
 const (
 	chunkHasChange = 1 << iota
 	chunkHasKeys
 	chunkHasSequence
+	chunkHasPlaces
 )
 
 // Chunks are cut after so many rows or so many bytes, so that a reader of a few rows need not load a whole commit.
@@ -26,13 +27,14 @@ const (
 	chunkBytes = 1 << 20
 )
 
-// rowSet is what a chunk is made of. Change, Keys and Sequence are one per row or empty.
+// rowSet is what a chunk is made of. change, keys, sequence and places are one per row or empty.
 type rowSet struct {
 	version  int
 	cols     []*batch.Column
 	change   []batch.Change
 	keys     *batch.Keys
 	sequence *batch.Keys
+	places   *batch.Keys
 }
 
 // appendChunk encodes rows from..to-1.
@@ -46,6 +48,9 @@ func appendChunk(dst []byte, s *rowSet, from, to int) []byte {
 	}
 	if s.sequence != nil && s.sequence.Len() > 0 {
 		flags |= chunkHasSequence
+	}
+	if s.places != nil && s.places.Len() > 0 {
+		flags |= chunkHasPlaces
 	}
 	dst = append(dst, flags)
 	dst = binary.AppendUvarint(dst, uint64(s.version))
@@ -67,6 +72,9 @@ func appendChunk(dst []byte, s *rowSet, from, to int) []byte {
 	}
 	if flags&chunkHasSequence != 0 {
 		dst = appendTuples(dst, s.sequence, from, to)
+	}
+	if flags&chunkHasPlaces != 0 {
+		dst = appendTuples(dst, s.places, from, to)
 	}
 	return dst
 }
@@ -124,6 +132,7 @@ type chunk struct {
 	change   []byte
 	keys     tuples
 	sequence tuples
+	places   tuples
 }
 
 // tuples are encoded tuples of a chunk.
@@ -150,6 +159,9 @@ func parseChunk(b []byte) (c chunk, err error) {
 	}
 	if flags&chunkHasSequence != 0 {
 		c.sequence = readTuples(&r, c.rows)
+	}
+	if flags&chunkHasPlaces != 0 {
+		c.places = readTuples(&r, c.rows)
 	}
 	return c, r.done()
 }

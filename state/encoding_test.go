@@ -325,6 +325,8 @@ func TestValuesAreGolden(t *testing.T) {
 	c := columnsOf([]row{{"a", 5, "x", 0}, {"", -1, "y", 1}})
 	enc := newRowEncoder(2, pointers(&c))
 	set := rowSet{version: 1, cols: pointers(&c), change: []batch.Change{batch.InsertRow, batch.DeleteRow}, keys: &batch.Keys{Offsets: []uint32{0, 1, 3}, Bytes: []byte("kll")}}
+	feed := set
+	feed.places = &batch.Keys{Offsets: []uint32{0, 1, 3}, Bytes: []byte("pqq")}
 	inline := appendInlineHead(nil, []byte{2, 9}, 1)
 	inline = appendText(appendPosition(inline, rowPosition{1, 300, 0}), enc.append(nil, 0))
 	for _, v := range []struct {
@@ -337,6 +339,7 @@ func TestValuesAreGolden(t *testing.T) {
 		{"inline group", inline, "000202090101d80400060401610a0178"},
 		{"spilled group", appendSpilledGroup(nil, []byte{2, 9}, 3, 70000, rowPosition{1, 300, 2}), "0102020903f0a20401d80404"},
 		{"chunk", appendChunk(nil, &set, 0, 2), "03010203" + "0b000000" + "01010100000001000000" + "61" + "11000000" + "000500000000000000ffffffffffffffff" + "0b000000" + "0001000000020000007879" + "0001" + "01000000030000006b6c6c"},
+		{"chunk of a feed", appendChunk(nil, &feed, 0, 2), "0b010203" + "0b000000" + "01010100000001000000" + "61" + "11000000" + "000500000000000000ffffffffffffffff" + "0b000000" + "0001000000020000007879" + "0001" + "01000000030000006b6c6c" + "0100000003000000707171"},
 		{"version", tableVersion{1, 2, 3, 4, 5, 6}.encode(), "020406080a0c"},
 		{"progress", progress{1, 2, 3}.encode(), "010406"},
 		{"mark", encodeMark("id", batch.Offset{At: 5, Index: 1}), "0269640a02"},

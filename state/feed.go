@@ -14,7 +14,8 @@ type changeSet struct {
 	change  []batch.Change
 	keys    batch.Keys
 	floors  batch.Keys
-	ordinal int32 // of the first row not yet written
+	places  batch.Keys // positions of the rows in the table
+	ordinal int32      // of the first row not yet written
 	emit    func(ordinal int32, chunk []byte)
 	scratch []byte
 }
@@ -33,21 +34,24 @@ func (c *changeSet) clear() {
 	c.change = c.change[:0]
 	c.keys.Offsets, c.keys.Bytes = append(c.keys.Offsets[:0], 0), c.keys.Bytes[:0]
 	c.floors.Offsets, c.floors.Bytes = append(c.floors.Offsets[:0], 0), c.floors.Bytes[:0]
+	c.places.Offsets, c.places.Bytes = append(c.places.Offsets[:0], 0), c.places.Bytes[:0]
 }
 
-// stored adds a stored row.
-func (c *changeSet) stored(change batch.Change, tuple, floor, row []byte) error {
+// stored adds a stored row, which lies at a place of the table.
+func (c *changeSet) stored(change batch.Change, tuple, floor []byte, place rowPosition, row []byte) error {
 	if err := c.rows.append(row); err != nil {
 		return err
 	}
-	c.added(change, tuple, floor)
+	c.added(change, tuple, floor, place)
 	return nil
 }
 
-func (c *changeSet) added(change batch.Change, tuple, floor []byte) {
+func (c *changeSet) added(change batch.Change, tuple, floor []byte, place rowPosition) {
 	c.change = append(c.change, change)
 	appendTuple(&c.keys, tuple)
 	appendTuple(&c.floors, floor)
+	c.places.Bytes = appendPosition(c.places.Bytes, place)
+	c.places.Offsets = append(c.places.Offsets, uint32(len(c.places.Bytes)))
 	if len(c.change) >= manyRows {
 		c.flush()
 	}
@@ -68,7 +72,7 @@ func (c *changeSet) keyEnd() {
 // flush writes what has been collected.
 func (c *changeSet) flush() {
 	cols := c.rows.columns()
-	set := rowSet{version: c.version, change: c.change, keys: &c.keys, sequence: &c.floors}
+	set := rowSet{version: c.version, change: c.change, keys: &c.keys, sequence: &c.floors, places: &c.places}
 	for i := range cols.Cols {
 		set.cols = append(set.cols, &cols.Cols[i])
 	}
@@ -93,17 +97,17 @@ func newFeedWriter(b *pebble.Batch, s *schema, instance uint32, commit int64) *f
 	})}
 }
 
-func (f *feedWriter) delete(tuple, floor, row []byte) error {
-	return f.stored(batch.DeleteRow, tuple, floor, row)
+func (f *feedWriter) delete(tuple, floor []byte, place rowPosition, row []byte) error {
+	return f.stored(batch.DeleteRow, tuple, floor, place, row)
 }
 
 // insert adds row i of the batch.
-func (f *feedWriter) insert(tuple, floor []byte, i int) {
+func (f *feedWriter) insert(tuple, floor []byte, place rowPosition, i int) {
 	for c := range f.sources {
 		f.rows.into[c].AppendFrom(f.sources[c], i)
 	}
 	f.rows.len++
-	f.added(batch.InsertRow, tuple, floor)
+	f.added(batch.InsertRow, tuple, floor, place)
 }
 
 // finish writes the last chunk and returns the number of changes.

@@ -16,6 +16,7 @@ type Changes struct {
 	Time     []int64    // batch time of the commit, microseconds since the epoch
 	Keys     batch.Keys // encoded key tuple (batch.EncodeKeys); of an append table empty
 	Sequence batch.Keys // encoded sequence; of an append table empty
+	Places   batch.Keys // where the row lies in the table, for Flow.Places; of an append table empty
 }
 
 // ReadAppends returns rows of an append table after from, within limit, at least one if there is any, and the range they
@@ -261,6 +262,7 @@ func (r *reading) take(c *chunk, start batch.Offset, from, to, size int) error {
 	}
 	c.keys.appendTo(&r.out.Keys, from, to)
 	c.sequence.appendTo(&r.out.Sequence, from, to)
+	c.places.appendTo(&r.out.Places, from, to)
 	return nil
 }
 

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"fmt"
+
 	"github.com/cockroachdb/pebble/v2"
 
 	"sluice/batch"
@@ -88,4 +90,29 @@ func (f *Flow) Positions(r *batch.Range, pos batch.Positions) (batch.Positions, 
 		named.Split[i] = numbers[split]
 	}
 	return named, nil
+}
+
+// Places names for ever where rows that came through the change feed of a table lie in it. A row that comes again, as a change
+// or in the copy that a new reader gets, has the same place again (D-1, D-41). again tells rows apart that were made of one.
+func (f *Flow) Places(table string, places [][]byte, again []int32) (batch.Positions, error) {
+	type origin struct{ split, again int32 }
+	r := batch.Range{}
+	index := map[origin]int32{}
+	var pos batch.Positions
+	for i, place := range places {
+		in := reader{b: place}
+		p := readPosition(&in)
+		if err := in.done(); err != nil {
+			return pos, f.store.readFailed(err)
+		}
+		o := origin{p.split, again[i]}
+		at, known := index[o]
+		if !known {
+			at = int32(len(r.Splits))
+			index[o] = at
+			r.Splits = append(r.Splits, batch.SplitRange{Split: table, ID: fmt.Sprintf("place %d.%d", o.split, o.again)})
+		}
+		pos.Split, pos.Offset, pos.Index = append(pos.Split, at), append(pos.Offset, p.offset), append(pos.Index, p.index)
+	}
+	return f.Positions(&r, pos)
 }

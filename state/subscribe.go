@@ -234,15 +234,18 @@ func (c *copier) group(it *pebble.Iterator, k []byte) error {
 	floor := bytes.Clone(g.floor)
 	r := reader{b: bytes.Clone(g.inline)}
 	for range g.rows {
+		var p rowPosition
 		var row []byte
 		if !g.spilled {
-			_, row = nextRow(&r)
+			p, row = nextRow(&r)
 		} else if !it.Next() {
 			return s.readFailed(errShort)
 		} else if row, err = it.ValueAndErr(); err != nil {
 			return s.readFailed(err)
+		} else {
+			p = parseRowKey(it.Key())
 		}
-		if err := c.set.stored(batch.InsertRow, k[tupleAt:], floor, row); err != nil {
+		if err := c.set.stored(batch.InsertRow, k[tupleAt:], floor, p, row); err != nil {
 			return s.readFailed(err)
 		}
 	}

@@ -1,8 +1,9 @@
 // Package table reads tables of the pipeline as inputs: the appends of an append table, or the changes of a table.
 //
 // It promises what every source does; positions are (commit, ordinal) under the table's generation, so a reader of a table
-// that was reset stops with SOURCE_RESET (D-28). Changes carry three columns of their own beside those asked for
-// (ChangeColumn, KeyColumn, SequenceColumn), from which a sink learns what each row means (D-43).
+// that was reset stops with SOURCE_RESET (D-28). Changes carry columns of their own beside those asked for
+// (ChangeColumn, KeyColumn, SequenceColumn), from which a sink learns what each row means (D-43), and PlaceColumn, by which a table
+// that replaces keys knows a row again.
 package table
 
 import (
@@ -18,6 +19,7 @@ const (
 	ChangeColumn   = "\x00change"   // TINYINT: batch.Change
 	KeyColumn      = "\x00key"      // BINARY: the encoded key; missing for append tables
 	SequenceColumn = "\x00sequence" // BINARY: the encoded sequence; missing for append tables
+	PlaceColumn    = "\x00place"    // BINARY: where the row lies in the table, for state's Flow.Places; missing for append tables
 )
 
 // Columns that readChangeFeed adds to a table's own (D-9).
@@ -125,6 +127,9 @@ func (s *Source) columns(c state.Changes) batch.Columns {
 	if c.Keys.Len() > 0 {
 		add(batch.Field{Name: KeyColumn, Type: batch.Of(batch.Binary)}, binary(c.Keys))
 		add(batch.Field{Name: SequenceColumn, Type: batch.Of(batch.Binary)}, binary(c.Sequence))
+	}
+	if c.Places.Len() > 0 {
+		add(batch.Field{Name: PlaceColumn, Type: batch.Of(batch.Binary)}, binary(c.Places))
 	}
 	return out
 }
