@@ -2,7 +2,7 @@ package kafka
 
 import (
 	"context"
-	"sync"
+	"log/slog"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -10,45 +10,36 @@ import (
 	"sluice/batch"
 )
 
-// Committer writes the positions of a flow to an ordinary consumer group, so that stock tools can tell its lag (D-17).
-// Nothing is ever read back: the positions in the store are the truth, and a commit that fails is made up for by the next.
-type Committer struct {
-	source *Source
-	group  string
-	wake   chan struct{}
-	done   chan struct{}
-	cancel context.CancelFunc
+// commitEvery is how often a group is written at most: many small batches are one commit.
+const commitEvery = time.Second
 
-	mu     sync.Mutex
-	next   batch.Position // to be written
-	failed int64
-	err    error
+// Committer writes the positions of a flow to an ordinary consumer group, so that stock tools can tell its lag (D-17).
+// Nothing is ever read back: the positions in the store are the truth. A commit that fails is tried again.
+type Committer struct {
+	source   *Source
+	group    string
+	position func(context.Context) (batch.Position, error)
+	moved    chan struct{}
+	done     chan struct{}
+	cancel   context.CancelFunc
+	failing  bool
 }
 
-// Committer returns a Committer for a group. It uses the source's connections and is closed before the source.
-func (s *Source) Committer(group string) *Committer {
+// Committer returns a Committer for a group, which asks for the position that is to be written. It uses the source's
+// connections and is closed before the source.
+func (s *Source) Committer(group string, position func(context.Context) (batch.Position, error)) *Committer {
 	ctx, cancel := context.WithCancel(s.ctx)
-	c := &Committer{source: s, group: group, wake: make(chan struct{}, 1), done: make(chan struct{}), cancel: cancel}
+	c := &Committer{source: s, group: group, position: position, moved: make(chan struct{}, 1), done: make(chan struct{}), cancel: cancel}
 	go c.run(ctx)
 	return c
 }
 
-// Commit writes a position some time soon, unless a later one comes before. It does not wait.
-func (c *Committer) Commit(pos batch.Position) {
-	c.mu.Lock()
-	c.next = pos
-	c.mu.Unlock()
+// Moved says that there is another position, which is written some time soon. It does not wait.
+func (c *Committer) Moved() {
 	select {
-	case c.wake <- struct{}{}:
+	case c.moved <- struct{}{}:
 	default:
 	}
-}
-
-// Failed counts the commits that failed, and says why the last one did.
-func (c *Committer) Failed() (n int64, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.failed, c.err
 }
 
 // Close writes the last position, for at most a second.
@@ -57,7 +48,11 @@ func (c *Committer) Close() {
 	<-c.done
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	c.write(ctx)
+	select {
+	case <-c.moved:
+		c.write(ctx)
+	default:
+	}
 }
 
 func (c *Committer) run(ctx context.Context) {
@@ -66,23 +61,33 @@ func (c *Committer) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.wake:
+		case <-c.moved:
 		}
 		c.write(ctx)
-		if sleep(ctx, 100*time.Millisecond) != nil { // many small batches are one commit
+		if sleep(ctx, commitEvery) != nil {
 			return
 		}
 	}
 }
 
-// write writes the position that is due, if there is one.
+// write writes the position as it is now. If that fails it is still to be done.
 func (c *Committer) write(ctx context.Context) {
-	c.mu.Lock()
-	pos := c.next
-	c.next = nil
-	c.mu.Unlock()
-	if len(pos) == 0 {
+	err := c.commit(ctx)
+	if err == nil {
+		c.failing = false
 		return
+	}
+	c.Moved()
+	if !c.failing && ctx.Err() == nil {
+		c.failing = true
+		slog.Warn("the consumer group cannot be written, so other tools see no progress", "group", c.group, "error", err)
+	}
+}
+
+func (c *Committer) commit(ctx context.Context) error {
+	pos, err := c.position(ctx)
+	if err != nil || len(pos) == 0 {
+		return err
 	}
 	var offsets kadm.Offsets
 	for _, m := range pos {
@@ -93,14 +98,5 @@ func (c *Committer) write(ctx context.Context) {
 	if err == nil {
 		err = answers.Error()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err == nil {
-		return
-	}
-	if c.next == nil {
-		c.next = pos // Close tries once more
-	}
-	c.failed++
-	c.err = c.source.opts.client.Fault(ctx, err, "writing the consumer group %s", c.group)
+	return c.source.opts.client.Fault(ctx, err, "writing the consumer group %s", c.group)
 }
