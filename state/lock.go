@@ -25,7 +25,11 @@ type holderRecord struct {
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`
 	Started time.Time `json:"started"`
+	Reads   bool      `json:"reads,omitempty"` // only; a verb that is soon done
 }
+
+// patience is how long an opening waits for one that only reads.
+const patience = 10 * time.Second
 
 // locked is the error of a lock that another process holds.
 type locked struct {
@@ -35,21 +39,32 @@ type locked struct {
 
 func (l *locked) Error() string { return l.err.Error() }
 
-// takeLock makes the folder if need be and locks it.
-func takeLock(fs vfs.FS, dir string) (*lock, error) {
+// takeLock makes the folder if need be and locks it. It waits for a process that only reads, or whose record is just being
+// written: a daemon starts although somebody asks for its status all the time.
+func takeLock(fs vfs.FS, dir string, reads bool) (*lock, error) {
 	if err := makeFolder(fs, dir); err != nil {
 		return nil, err
 	}
 	l := &lock{fs: fs, holder: fs.PathJoin(dir, "lock.json")}
-	held, err := fs.Lock(fs.PathJoin(dir, "lock"))
-	switch {
-	case refused(err):
-		return nil, err
-	case err != nil:
-		return nil, &locked{by: readHolder(fs, l.holder), err: err}
+	var last holderRecord // seen; one that is seen twice is not that of a process that was killed before
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		held, err := fs.Lock(fs.PathJoin(dir, "lock"))
+		if err == nil {
+			l.held = held
+			break
+		}
+		if refused(err) {
+			return nil, err
+		}
+		by := readHolder(fs, l.holder)
+		if by != nil && !by.Reads && *by == last || time.Since(began) > patience {
+			return nil, &locked{by: by, err: err}
+		}
+		if by != nil {
+			last = *by
+		}
 	}
-	l.held = held
-	if err := writeHolder(fs, l.holder); err != nil {
+	if err := writeHolder(fs, l.holder, reads); err != nil {
 		l.release()
 		return nil, err
 	}
@@ -83,13 +98,13 @@ func makeFolder(fs vfs.FS, dir string) error {
 	}
 }
 
-func writeHolder(fs vfs.FS, name string) error {
+func writeHolder(fs vfs.FS, name string, reads bool) error {
 	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
 	host, _ := os.Hostname()
-	_, err = f.Write(mustJSON(holderRecord{os.Getpid(), host, time.Now().UTC()}))
+	_, err = f.Write(mustJSON(holderRecord{os.Getpid(), host, time.Now().UTC(), reads}))
 	if e := f.Close(); err == nil {
 		err = e
 	}

@@ -25,7 +25,7 @@ func Open(o Options) (*Store, error) {
 		}
 	}
 	var err error
-	if s.lock, err = takeLock(s.o.FS, s.o.Dir); err != nil {
+	if s.lock, err = takeLock(s.o.FS, s.o.Dir, s.o.ReadOnly); err != nil {
 		return nil, s.lockFailed(err)
 	}
 	if err := s.open(dir); err != nil {

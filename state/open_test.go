@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -45,6 +46,33 @@ func TestStoreInUseNamesItsHolder(t *testing.T) {
 	_, err = Open(Options{Dir: dir, Pipeline: "p"})
 	if !fault.Of(err, fault.StoreLocked) || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", os.Getpid())) {
 		t.Error(err)
+	}
+}
+
+// A verb that looks at a stopped store holds it for a moment; whoever opens it then waits for that.
+func TestStoreWaitsForReader(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(Options{Dir: dir, Pipeline: "p"})
+	ok(t, err)
+	ok(t, s.Close())
+	for _, readOnly := range []bool{false, true} {
+		reader, err := Open(Options{Dir: dir, Pipeline: "p", ReadOnly: true})
+		ok(t, err)
+		opened := make(chan error)
+		go func() {
+			next, err := Open(Options{Dir: dir, Pipeline: "p", ReadOnly: readOnly})
+			if err == nil {
+				err = next.Close()
+			}
+			opened <- err
+		}()
+		select {
+		case err := <-opened:
+			t.Fatalf("opened beside a reader: %v", err)
+		case <-time.After(50 * time.Millisecond): // long enough for one that does not wait
+		}
+		ok(t, reader.Close())
+		ok(t, <-opened)
 	}
 }
 

@@ -25,20 +25,21 @@ type Cluster struct {
 
 var real *Cluster
 
-// Kafka returns the real broker that the tests of a package share. Topics are told apart by name.
+// Kafka returns the real broker that the tests of a package share. Topics are told apart by name. A test that stops it does
+// not run in parallel to others, and starts it again.
 func Kafka(t testing.TB) *Cluster {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
 	if real == nil {
-		c, stop := startKafka(t)
+		c, stop := startKafka(t, fixedPort(FreePort(t)))
 		atEnd(t, stop)
 		real = c
 	}
 	return real
 }
 
-// StartKafka starts a real broker for one test, with a host port that stays the same when it is restarted.
+// StartKafka starts a real broker for one test.
 func StartKafka(t testing.TB, opts ...testcontainers.ContainerCustomizer) *Cluster {
 	t.Helper()
 	c, stop := startKafka(t, append([]testcontainers.ContainerCustomizer{fixedPort(FreePort(t))}, opts...)...)
@@ -116,7 +117,7 @@ func FreePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// Kill ends the broker at once. Only for brokers of StartKafka.
+// Kill ends the broker at once.
 func (c *Cluster) Kill(t testing.TB) {
 	t.Helper()
 	c.docker(t, func(ctx context.Context, docker *testcontainers.DockerClient) error {
@@ -125,7 +126,7 @@ func (c *Cluster) Kill(t testing.TB) {
 	})
 }
 
-// Stop ends the broker in order, and returns when it has ended. Only for brokers of StartKafka.
+// Stop ends the broker in order, and returns when it has ended.
 func (c *Cluster) Stop(t testing.TB) {
 	t.Helper()
 	ctx := context.Background()
