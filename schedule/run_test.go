@@ -232,6 +232,48 @@ func TestPanicStopsOneFlow(t *testing.T) {
 	})
 }
 
+// DO-28: flows start one after the other, in their order, and run beside each other up to a limit; one that ends makes room.
+// A continuous run has no limit: a flow that never ends would keep the rest out.
+func TestFlowsRunBesideEachOtherUpToALimit(t *testing.T) {
+	for _, c := range []struct {
+		config Config
+		most   int
+		took   time.Duration
+	}{{Config{Concurrent: 3}, 3, 3 * time.Second}, {Config{}, 16, 2 * time.Second}, {Config{Concurrent: 3, Continuous: true}, 20, time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench()
+			var mu sync.Mutex
+			running, most := 0, 0
+			add := func(n int) {
+				mu.Lock()
+				defer mu.Unlock()
+				running += n
+				most = max(most, running)
+			}
+			flows := 20
+			if c.most < 16 {
+				flows = 9
+			}
+			for i := range flows {
+				b.flow(fmt.Sprintf("f%02d", i), plan.Flow{}, func(context.Context, int) error {
+					add(1)
+					time.Sleep(time.Second)
+					add(-1)
+					return nil
+				})
+			}
+			start := time.Now()
+			b.run(t, context.Background(), c.config)
+			if took := time.Since(start); most != c.most || took != c.took {
+				t.Errorf("%+v: %d at a time, in %v, want %d in %v", c.config, most, took, c.most, c.took)
+			}
+			for i := range flows - 1 {
+				b.before(t, fmt.Sprintf("f%02d STARTING", i), fmt.Sprintf("f%02d STARTING", i+1))
+			}
+		})
+	}
+}
+
 // PT-08: for random graphs no successor starts before its predecessors have completed, whatever the limit on concurrency.
 func TestRandomGraphs(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
