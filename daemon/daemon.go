@@ -47,6 +47,7 @@ type Daemon struct {
 	parallel func() (*eval.Engine, error) // every core: queries; opened by the first one
 	tables   map[string]*state.Table
 	jobs     []*job
+	again    chan string // flows to try once more although they failed for good
 	board    *schedule.Board
 	registry *prometheus.Registry
 	measured *metrics.Metrics
@@ -60,7 +61,7 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 	if o.OpenSink == nil {
 		o.OpenSink = OpenSink
 	}
-	d = &Daemon{Options: o, tables: map[string]*state.Table{}, registry: prometheus.NewRegistry()}
+	d = &Daemon{Options: o, tables: map[string]*state.Table{}, again: make(chan string, 1), registry: prometheus.NewRegistry()}
 	defer func() {
 		if err != nil {
 			d.Close()
@@ -158,7 +159,7 @@ var logLevels = map[eventlog.Level]slog.Level{eventlog.Info: slog.LevelInfo, eve
 // Run runs every flow until all have ended or take ends. Soft stop is take, hard stop is do.
 func (d *Daemon) Run(take, do context.Context) schedule.Result {
 	d.emit(&eventlog.UpdateProgress{State: "RUNNING"})
-	c := schedule.Config{Continuous: d.Plan.Continuous, RetryTimeout: d.Plan.Settings.RetryTimeout, Board: d.board, Excluded: d.Select.excluded(d.Plan)}
+	c := schedule.Config{Continuous: d.Plan.Continuous, RetryTimeout: d.Plan.Settings.RetryTimeout, Board: d.board, Excluded: d.Select.excluded(d.Plan), Again: d.again}
 	for _, j := range d.jobs {
 		c.Jobs = append(c.Jobs, j.scheduled())
 	}
@@ -200,8 +201,8 @@ func (d *Daemon) Query(ctx context.Context, sql string) (admin.Rows, error) {
 	return Query(ctx, d.store, d.stream, parallel, d.Plan.Zone, sql)
 }
 
-// ResetCheckpoint makes a flow start anew from an empty checkpoint, between two of its batches when it is running, and
-// returns its new generation (FR-13).
+// ResetCheckpoint makes a flow start anew from an empty checkpoint, between two of its batches when it is running, once more
+// when it has failed, and returns its new generation (FR-13).
 func (d *Daemon) ResetCheckpoint(ctx context.Context, flow string) (uint64, error) {
 	for _, j := range d.jobs {
 		if j.plan.Name == flow {

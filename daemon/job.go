@@ -94,12 +94,20 @@ func (j *job) end() chan error {
 	return waiter
 }
 
-// resetCheckpoint resets the flow's checkpoint, between two of its batches when it is running.
+// resetCheckpoint resets the flow's checkpoint, between two of its batches when it is running. One that has failed is tried
+// again.
 func (j *job) resetCheckpoint(ctx context.Context) error {
 	j.mu.Lock()
 	if j.cancel == nil {
-		defer j.mu.Unlock()
-		return j.resetNow(ctx)
+		err := j.resetNow(ctx)
+		j.mu.Unlock()
+		if err == nil {
+			select {
+			case j.d.again <- j.plan.Name:
+			case <-ctx.Done():
+			}
+		}
+		return err
 	}
 	waiter := make(chan error, 1)
 	j.reset = waiter

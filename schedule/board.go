@@ -16,11 +16,11 @@ var transitions = map[eventlog.Status][]eventlog.Status{
 	eventlog.Queued:    {eventlog.Queued, eventlog.Starting, eventlog.Idle, eventlog.Skipped, eventlog.Stopped},
 	eventlog.Starting:  {eventlog.Running, eventlog.Failed, eventlog.Stopped, eventlog.Completed},
 	eventlog.Running:   {eventlog.Running, eventlog.Completed, eventlog.Failed, eventlog.Stopped},
-	eventlog.Failed:    {eventlog.Starting, eventlog.Stopped, eventlog.Failed}, // Starting: it is tried again
-	eventlog.Stopped:   {eventlog.Queued},                                      // an order stopped it and lets it go on
+	eventlog.Failed:    {eventlog.Starting, eventlog.Stopped, eventlog.Failed, eventlog.Queued}, // Starting: it is tried again
+	eventlog.Stopped:   {eventlog.Queued},                                                       // an order stopped it and lets it go on
 	eventlog.Completed: {eventlog.Queued},
 	eventlog.Idle:      {eventlog.Queued},
-	eventlog.Skipped:   {},
+	eventlog.Skipped:   {eventlog.Queued},
 	eventlog.Excluded:  {},
 }
 

@@ -33,6 +33,8 @@ type Config struct {
 	RetryTimeout time.Duration   // triggered mode: how long external faults are tried again (D-51)
 	Concurrent   int             // triggered mode: flows that run at the same time (DO-28); 0 means 16
 	Board        *Board
+	// Again names flows that are to be tried once more although they failed for good: what they failed of was mended.
+	Again <-chan string
 }
 
 // Result says how a run ended.
@@ -46,7 +48,7 @@ func Run(take, do context.Context, c Config) Result {
 	if c.Concurrent == 0 {
 		c.Concurrent = 16
 	}
-	r := &run{Config: c, jobs: map[string]Job{}, ended: make(chan string)}
+	r := &run{Config: c, jobs: map[string]Job{}, again: map[string]bool{}, ended: make(chan string)}
 	for _, j := range c.Jobs {
 		r.jobs[j.Flow.Name] = j
 		target := ""
@@ -69,6 +71,7 @@ func Run(take, do context.Context, c Config) Result {
 type run struct {
 	Config
 	jobs    map[string]Job
+	again   map[string]bool // flows to try once more that had not failed yet when that was said
 	ended   chan string
 	running int
 }
@@ -81,8 +84,13 @@ func (r *run) loop(take, do context.Context) Result {
 		if r.running == 0 {
 			break
 		}
-		<-r.ended
-		r.running--
+		select {
+		case name := <-r.ended:
+			r.running--
+			r.queueAgain(name, r.again[name])
+		case name := <-r.Again:
+			r.queueAgain(name, true)
+		}
 	}
 	var result Result
 	for _, s := range r.Board.States() {
@@ -97,6 +105,20 @@ func (r *run) loop(take, do context.Context) Result {
 		}
 	}
 	return result
+}
+
+// queueAgain queues a flow that failed for good, and those that were skipped, whose predecessors then are looked at anew.
+func (r *run) queueAgain(name string, wanted bool) {
+	state := r.Board.State(name)
+	if failed := state.Status == eventlog.Failed && state.Retry == 0; !wanted || !failed {
+		r.again[name] = wanted
+		return
+	}
+	for _, s := range r.Board.States() {
+		if s.Flow == name || s.Status == eventlog.Skipped {
+			r.Board.set(s.Flow, eventlog.Queued, "", nil, 0)
+		}
+	}
 }
 
 // start starts or ends every queued flow whose predecessors have decided about it, until nothing changes any more.
@@ -121,6 +143,7 @@ func (r *run) start(take, do context.Context) {
 				r.Board.set(name, eventlog.Queued, "after "+strings.Join(waits, ", "), nil, 0)
 			default:
 				r.Board.set(name, eventlog.Starting, "", nil, 0)
+				delete(r.again, name)
 				r.running++
 				go func() {
 					r.runJob(take, do, j)

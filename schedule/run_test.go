@@ -203,6 +203,40 @@ func TestRetries(t *testing.T) {
 	})
 }
 
+// FR-13: a flow that failed for good is tried once more when that is asked for, also if it was just failing; what was
+// skipped because of it runs then. For one that works it means nothing.
+func TestAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		again := make(chan string, 8)
+		b.flow("a", plan.Flow{Once: true}, func(_ context.Context, try int) error {
+			switch try {
+			case 1:
+				again <- "a"
+				time.Sleep(time.Second) // said while it still works
+				return errors.New("first")
+			case 2:
+				return errors.New("second")
+			}
+			return nil
+		})
+		b.flow("b", plan.Flow{DependsOn: []string{"a"}}, untilStopped)
+		b.flow("c", plan.Flow{}, untilStopped)
+		take, stop := context.WithTimeout(context.Background(), time.Hour)
+		defer stop()
+		time.AfterFunc(time.Minute, func() { again <- "c"; again <- "a" })
+		result, got := b.run(t, take, Config{Continuous: true, Again: again})
+		if got["a"] != eventlog.Completed || got["b"] != eventlog.Stopped || got["c"] != eventlog.Stopped || len(result.Failed) > 0 {
+			t.Errorf("%v %+v", got, result)
+		}
+		b.before(t, "b SKIPPED", "a COMPLETED")
+		b.before(t, "a COMPLETED", "b RUNNING")
+		if n := strings.Count(strings.Join(b.log, "\n"), "c RUNNING"); n != 1 {
+			t.Errorf("c ran %d times", n)
+		}
+	})
+}
+
 // DO-29, DO-O4: a flow outside the selection satisfies readers, but a once flow only if it has drained.
 func TestExcludedPredecessors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
