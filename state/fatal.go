@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"runtime/debug"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -33,14 +34,21 @@ func (l pebbleLogger) Fatalf(format string, args ...any) {
 // fatal is the panic of Fatalf.
 type fatal struct{ err error }
 
-// recoverFatal turns a panic of Fatalf into the error of the call it happened in.
+// recoverFatal turns a panic of Pebble into the error of the call it happened in, and into the end of the store: Pebble also
+// panics with the error of the disk, when there is no room for a new log, say. It may have left its locks taken, so
+// whoever calls it next would wait for ever.
 func (s *Store) recoverFatal(err *error) {
 	switch r := recover().(type) {
 	case nil:
 	case fatal:
 		*err = r.err
 	default:
-		panic(r)
+		cause, ok := r.(error)
+		if !ok {
+			cause = fmt.Errorf("%v", r)
+		}
+		s.o.Logger.Error("panic in the store", "panic", cause, "stack", string(debug.Stack()))
+		*err = s.fail(cause)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"sluice/fault"
 )
@@ -40,7 +41,8 @@ func (s *Store) open(dir string) (err error) {
 	defer s.recoverFatal(&err)
 	cache := pebble.NewCache(s.o.CacheSize)
 	defer cache.Unref()
-	s.db, err = pebble.Open(dir, s.pebbleOptions(cache))
+	watched := &disk{FS: s.o.FS, store: s}
+	s.db, err = pebble.Open(dir, s.pebbleOptions(cache, watched))
 	if err != nil {
 		if strings.Contains(err.Error(), "unknown format major version") {
 			return fault.New(fault.StoreFormatNewer, "the store in %s was written by a newer version", s.o.Dir).Because(err).WithHint("run that version")
@@ -53,12 +55,13 @@ func (s *Store) open(dir string) (err error) {
 	if err != nil {
 		s.db.Close()
 	}
+	watched.open.Store(err == nil)
 	return err
 }
 
-func (s *Store) pebbleOptions(cache *pebble.Cache) *pebble.Options {
+func (s *Store) pebbleOptions(cache *pebble.Cache, fs vfs.FS) *pebble.Options {
 	return &pebble.Options{
-		FS:                         s.o.FS,
+		FS:                         fs,
 		Cache:                      cache,
 		MemTableSize:               uint64(s.o.MemTableSize),
 		FormatMajorVersion:         pebbleFormat,

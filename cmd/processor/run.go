@@ -86,9 +86,8 @@ func (a *app) runPipeline(ctx context.Context, f runFlags) error {
 		defer stop()
 	}
 	debug.SetMemoryLimit(daemon.Split(p.Settings.MemoryLimit).Heap)
-	d, err := daemon.Start(do, daemon.Options{Plan: p, Select: s, Log: log, Build: build(), Fatal: func(err error) {
-		log.Error("the store cannot go on", "error", err)
-		os.Exit(exitFailure)
+	d, err := daemon.Start(do, daemon.Options{Plan: p, Select: s, Log: log, Build: build(), Fatal: func(error) {
+		os.Exit(exitFailure) // the store has said why
 	}})
 	if err != nil {
 		return err
