@@ -165,7 +165,7 @@ func (d *Daemon) announce(j *job) error {
 	if info.Fingerprint == f.Fingerprint {
 		return nil
 	}
-	if info.Fingerprint != "" {
+	if info.Fingerprint != "" && info.Start != nil { // one that begins anew has nothing of the old query
 		what := "it goes on from where it stands"
 		if _, drained := j.state.Completed(); drained {
 			what = "it has drained and does not run again" // DO-O9

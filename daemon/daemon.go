@@ -80,7 +80,7 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 	}
 	d.listen()
 	d.emit(&eventlog.UpdateProgress{State: "INITIALIZING"})
-	if err = d.reset(); err != nil {
+	if err = d.reset(ctx); err != nil {
 		return d, err
 	}
 	if err = d.build(ctx); err != nil {

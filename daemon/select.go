@@ -1,11 +1,14 @@
 package daemon
 
 import (
+	"context"
+	"slices"
 	"strings"
 
 	"sluice/eventlog"
 	"sluice/fault"
 	"sluice/plan"
+	sourcekafka "sluice/source/kafka"
 )
 
 // Selection is what a run refreshes (FR-16). The zero value is every flow, nothing reset.
@@ -71,7 +74,7 @@ func (s Selection) excluded(p *plan.Pipeline) map[string]bool {
 }
 
 // reset does the full refreshes that were asked for, before any table is opened (FR-18).
-func (d *Daemon) reset() error {
+func (d *Daemon) reset(ctx context.Context) error {
 	s := d.Select
 	if !s.All && len(s.FullRefresh) == 0 {
 		return nil
@@ -82,8 +85,8 @@ func (d *Daemon) reset() error {
 			continue
 		}
 		if !t.ResetAllowed {
-			if s.All { // FR-06
-				d.Log.Warn("the table is left out of the full refresh: pipelines.reset.allowed is false", "table", t.Display)
+			if s.All { // FR-06, FR-O5
+				d.emit(&eventlog.UpdateWarning{Err: fault.New(fault.TableNotResettable, "table %s is left out of the full refresh: it has pipelines.reset.allowed = false", t.Display)})
 				continue
 			}
 			return fault.New(fault.TableNotResettable, "table %s must not be reset", t.Display).WithHint("it has pipelines.reset.allowed = false")
@@ -102,6 +105,48 @@ func (d *Daemon) reset() error {
 			}
 		}
 	}
+	if err := d.repeatable(ctx, flows); err != nil {
+		return err
+	}
 	d.emit(&eventlog.UserAction{Action: "full refresh", Names: tables})
 	return d.store.Reset(tables, flows)
+}
+
+// repeatable refuses a full refresh that would lose what topics do not hold any more, and says what that is; a flow that
+// may lose data only warns (FR-O1, D-6).
+func (d *Daemon) repeatable(ctx context.Context, flows []string) error {
+	var problems fault.List
+	for _, f := range d.Plan.Flows {
+		if f.Input.Kind != plan.FromKafka || !slices.Contains(flows, f.Name) {
+			continue
+		}
+		lost, allowed, err := d.unrepeatable(ctx, f)
+		switch {
+		case err != nil:
+			return err
+		case lost != nil && !allowed:
+			problems = append(problems, lost.WithDetail("flow %s", f.Name))
+		case lost != nil:
+			d.emit(&eventlog.FlowWarning{Flow: f.Name, Err: lost})
+		}
+	}
+	return problems.Err()
+}
+
+// unrepeatable says what of a flow's input is gone since the flow read it, and whether that may be.
+func (d *Daemon) unrepeatable(ctx context.Context, f *plan.Flow) (lost *fault.Error, allowed bool, err error) {
+	s, err := d.store.Flow(f.Name)
+	if err != nil {
+		return nil, false, err
+	}
+	start, fixed := s.Start()
+	if !fixed {
+		return nil, false, nil
+	}
+	in, err := openSource(d.Plan, f, nil, s)
+	if err != nil {
+		return nil, false, err
+	}
+	defer in.Close()
+	return in.(*sourcekafka.Source).Gone(ctx, start, s.Position())
 }

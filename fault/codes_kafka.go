@@ -7,7 +7,7 @@ var (
 	KafkaAuthorization  = define("KAFKA_AUTHORIZATION_FAILED", External, AfterChange, "The user may not do what the flow needs: read or write the topic, use the group or the transactional id.")
 	UnknownTopic        = define("UNKNOWN_TOPIC_OR_PARTITION", External, AfterChange, "A topic that a pipeline reads or writes does not exist; Sluice never creates one by reading.")
 	InvalidOffsets      = define("KAFKA_INVALID_OFFSETS", User, AfterChange, "startingOffsets or endingOffsets do not fit the topic's partitions or what they hold.")
-	DataLoss            = define("KAFKA_DATA_LOSS", External, AfterChange, "Records that were not read yet are no longer in the topic.")
+	DataLoss            = define("KAFKA_DATA_LOSS", External, AfterChange, "Records that were not read yet, or that a full refresh would have to read again, are no longer in the topic (D-6).")
 	TopicRecreated      = define("TOPIC_RECREATED", External, AfterChange, "A topic is not the one that was read before: it was deleted and created again, or it ends before the position reached.")
 	OpenTransaction     = define("KAFKA_OPEN_TRANSACTION", External, AfterChange, "A drain waited for longer than drain_timeout for a producer to end its transaction.")
 	CorruptBatch        = define("KAFKA_CORRUPT_BATCH", Data, Never, "A record batch of a topic fails its checksum or cannot be parsed.")

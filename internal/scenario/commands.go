@@ -38,6 +38,7 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 	"hold":     hold,
 	"show":     showFile,
 	"quality":  showQuality,
+	"outcomes": showOutcomes,
 	"table":    showTable,
 	"digest":   showDigests,
 	"query":    func(ctx context.Context, w *world, a *words) (string, error) { return w.rows(ctx, a.input) },
@@ -493,6 +494,50 @@ func showEvents(ctx context.Context, w *world, a *words) (string, error) {
 	return strings.Join(lines, "\n"), err
 }
 
+// progress is what the event log has of some batches of a flow.
+type progress struct {
+	Metrics map[string]int64 `json:"metrics"`
+	Quality struct {
+		Dropped      int64                  `json:"dropped_records"`
+		Expectations []eventlog.Expectation `json:"expectations"`
+	} `json:"data_quality"`
+}
+
+// progressed visits the event log's records of a flow's batches.
+func (w *world) progressed(ctx context.Context, flow string, visit func(progress)) error {
+	return w.look(func(s *state.Store) error {
+		return daemon.Events(ctx, s, 0, func(r eventlog.Record) bool {
+			var details struct {
+				Progress progress `json:"flow_progress"`
+			}
+			if r.Origin.Flow == flow && json.Unmarshal(r.Details, &details) == nil {
+				visit(details.Progress)
+			}
+			return true
+		})
+	})
+}
+
+// showOutcomes adds up the metrics of the event log, but for sizes.
+func showOutcomes(ctx context.Context, w *world, a *words) (string, error) {
+	f, err := w.flowNamed(a)
+	if err != nil {
+		return "", err
+	}
+	sums := map[string]int64{}
+	err = w.progressed(ctx, f.Name, func(p progress) {
+		for name, n := range p.Metrics {
+			sums[name] += n
+		}
+	})
+	delete(sums, "num_output_bytes")
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		lines = append(lines, fmt.Sprintf("%s %d", name, sums[name]))
+	}
+	return strings.Join(lines, "\n"), err
+}
+
 // showQuality adds up data_quality of the event log (EX-12).
 func showQuality(ctx context.Context, w *world, a *words) (string, error) {
 	f, err := w.flowNamed(a)
@@ -501,29 +546,15 @@ func showQuality(ctx context.Context, w *world, a *words) (string, error) {
 	}
 	var dropped int64
 	sums := map[string]*eventlog.Expectation{}
-	err = w.look(func(s *state.Store) error {
-		return daemon.Events(ctx, s, 0, func(r eventlog.Record) bool {
-			var details struct {
-				Progress struct {
-					Quality struct {
-						Dropped      int64                  `json:"dropped_records"`
-						Expectations []eventlog.Expectation `json:"expectations"`
-					} `json:"data_quality"`
-				} `json:"flow_progress"`
+	err = w.progressed(ctx, f.Name, func(p progress) {
+		dropped += p.Quality.Dropped
+		for _, e := range p.Quality.Expectations {
+			if sums[e.Name] == nil {
+				sums[e.Name] = &eventlog.Expectation{Dataset: e.Dataset}
 			}
-			if r.Origin.Flow != f.Name || json.Unmarshal(r.Details, &details) != nil {
-				return true
-			}
-			dropped += details.Progress.Quality.Dropped
-			for _, e := range details.Progress.Quality.Expectations {
-				if sums[e.Name] == nil {
-					sums[e.Name] = &eventlog.Expectation{Dataset: e.Dataset}
-				}
-				sums[e.Name].Passed += e.Passed
-				sums[e.Name].Failed += e.Failed
-			}
-			return true
-		})
+			sums[e.Name].Passed += e.Passed
+			sums[e.Name].Failed += e.Failed
+		}
 	})
 	lines := []string{fmt.Sprintf("dropped_records %d", dropped)}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {

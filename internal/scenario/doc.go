@@ -30,6 +30,7 @@
 //	show FILE                                                      a file that something outside wrote
 //	flow NAME                                                      where the flow stands: generation, drained or not
 //	counters FLOW [NAME ...]                                       what the flow's batches added up, as committed with them; a+b is a sum
+//	outcomes FLOW                                                  metrics of batches in the event log, added up
 //	quality FLOW                                                   data_quality of the event log, added up
 //	events [type=T] [flow=F] [level=L]                             messages of the event log, each once
 //	metrics PREFIX [flow=F]                                        what the daemon exposes

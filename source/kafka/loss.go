@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -164,7 +165,7 @@ func (s *Source) outOfRange(ctx context.Context, p *partition) error {
 	case at < start && !s.opts.allowLoss:
 		return fault.New(fault.DataLoss, "topic %s, partition %d: offsets %d to %d are gone, they were not read yet", p.topic, p.number, at, start-1).
 			WithDetail("%s", holds(start, end)).
-			WithHint("set allow_data_loss => 'true' to go on at offset %d, or run a full refresh; a longer retention avoids it", start)
+			WithHint("set allow_data_loss => 'true' to go on at offset %d; a longer retention avoids it", start)
 	case at > end:
 		return fault.New(fault.TopicRecreated, "topic %s, partition %d was read up to offset %d, but it ends at %d: it lost records that were acknowledged, or is another topic", p.topic, p.number, at, end).
 			WithHint("reset the flow's checkpoint to read the topic from its start and keep what its tables hold, or run a full refresh")
@@ -177,6 +178,40 @@ func (s *Source) outOfRange(ctx context.Context, p *partition) error {
 	}
 	s.work.Broadcast()
 	return nil
+}
+
+// Gone says which records between two positions the topics do not hold any more, so that reading from the start again would
+// not give them (FR-O1), and whether they may be lost. A topic that was made anew is not asked: what it held was said to be
+// lost when that was found.
+func (s *Source) Gone(ctx context.Context, from, to batch.Position) (lost *fault.Error, allowed bool, err error) {
+	parts, err := s.lookUp(ctx)
+	if err != nil || len(parts) == 0 {
+		return nil, false, err
+	}
+	l := lister{s: s, ctx: ctx, topics: topicsOf(parts)}
+	var ranges []string
+	for _, p := range parts {
+		begun, _ := from.Find(p.split)
+		read, ok := to.Find(p.split)
+		if !ok || read.ID != p.idText {
+			continue
+		}
+		start, err := l.place(p, earliest)
+		if err != nil {
+			return nil, false, err
+		}
+		if first, end := begun.Next.At, min(start, read.Next.At); first < end {
+			ranges = append(ranges, fmt.Sprintf("topic %s, partition %d: offsets %d to %d", p.topic, p.number, first, end-1))
+		}
+	}
+	if ranges == nil {
+		return nil, s.opts.allowLoss, nil
+	}
+	lost = fault.New(fault.DataLoss, "what was read and is gone since cannot be read again: %s", strings.Join(ranges, "; "))
+	if !s.opts.allowLoss {
+		lost.WithHint("with allow_data_loss => 'true' a full refresh goes on with what the topics still hold")
+	}
+	return lost, s.opts.allowLoss, nil
 }
 
 // skip moves over records that are lost. Nothing is buffered, and s.mu is held.

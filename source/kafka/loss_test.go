@@ -70,6 +70,44 @@ func TestRecordsGone(t *testing.T) {
 	})
 }
 
+// FR-O1, D-6: what lies between the start of a flow and where it stands, and is before the start of the log today.
+func TestGone(t *testing.T) {
+	onEach(t, func(t *testing.T, k *cluster) {
+		topic := k.topic(2)
+		for i := range 8 {
+			k.produce(topic, int32(i%2), "v")
+		}
+		s := k.source(topic)
+		from := start(t, s)
+		to := end(t, s)
+		gone := func(s *Source, from, to batch.Position) *fault.Error {
+			t.Helper()
+			lost, allowed, err := s.Gone(within(t, time.Minute), from, to)
+			if err != nil || allowed != s.opts.allowLoss {
+				t.Errorf("%v %v", allowed, err)
+			}
+			return lost
+		}
+		if lost := gone(s, from, to); lost != nil {
+			t.Errorf("everything is there: %v", lost)
+		}
+		k.deleteRecords(topic, 0, 1)
+		k.deleteRecords(topic, 1, 3)
+		mustFail(t, gone(s, from, to), fault.DataLoss, topic, "partition 0: offsets 0 to 0", "partition 1: offsets 0 to 2", "allow_data_loss")
+		mustFail(t, gone(k.source(topic, "allow_data_loss", "true"), from, to), fault.DataLoss, "partition 1")
+		to[0].Next.At, to[1].Next.At = 0, 2 // what was not read is not lost by reading again
+		mustFail(t, gone(s, nil, to), fault.DataLoss, topic, "partition 1: offsets 0 to 1")
+		from[1].Next.At = 2
+		if lost := gone(s, from, to); lost != nil {
+			t.Errorf("nothing was read of what is gone: %v", lost)
+		}
+		k.recreate(topic, 2)
+		if lost := gone(k.source(topic), from, to); lost != nil {
+			t.Errorf("the topic is another one: %v", lost)
+		}
+	})
+}
+
 // D-6, A-67: a topic that was created again is always a stop, for a running source and for a new one.
 func TestTopicRecreated(t *testing.T) {
 	onEach(t, func(t *testing.T, k *cluster) {
