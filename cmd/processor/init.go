@@ -31,6 +31,18 @@ CREATE OR REFRESH STREAMING TABLE orders (
 {"id": 1, "version": 3, "status": "SHIPPED"}
 {"id": 1, "version": 2, "status": "PAID"}
 `
+	initTest = `# processor test: in this order, then in batches of other sizes, read again and with crashes in between.
+files:
+  data/*.json: # stands in for those files
+    lines:
+      - {id: 1, version: 2, status: PAID}
+      - {id: 1, version: 1, status: NEW} # late
+      - {id: null, version: 1, status: NEW}
+expect:
+  tables:
+    orders:
+      - {id: 1, status: PAID}
+`
 )
 
 func (a *app) initCmd() *cobra.Command {
@@ -50,6 +62,7 @@ func (a *app) initCmd() *cobra.Command {
 				"pipeline.yml":               fmt.Sprintf(initSpec, name),
 				"transformations/orders.sql": initSQL,
 				"data/orders.json":           initData,
+				"tests/newest.yml":           initTest,
 			} {
 				path = filepath.Join(name, path)
 				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -59,7 +72,7 @@ func (a *app) initCmd() *cobra.Command {
 					return err
 				}
 			}
-			fmt.Fprintf(a.out, "made %s; try:\n  cd %s\n  processor run\n  processor query \"SELECT * FROM orders\"\n", name, name)
+			fmt.Fprintf(a.out, "made %s; try:\n  cd %s\n  processor test\n  processor run\n  processor query \"SELECT * FROM orders\"\n", name, name)
 			return nil
 		},
 	}

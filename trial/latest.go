@@ -1,0 +1,144 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sluice/batch"
+	"sluice/option"
+	"sluice/plan"
+	"sluice/source"
+	"sluice/source/kafka"
+	"sluice/source/kafka/client"
+)
+
+// drainTimeout is how long Latest waits for a transaction that is open at the end of a topic.
+const drainTimeout = 10 * time.Second
+
+// Latest takes samples of the real topics: of each topic the last n committed records, with keys, headers, times and
+// partitions. It reads: it joins no group, writes no offset and makes no topic.
+func Latest(ctx context.Context, p *plan.Pipeline, n int) (map[string]Topic, error) {
+	topics := map[string]Topic{}
+	for _, f := range p.Flows {
+		if f.Input.Kind != plan.FromKafka {
+			continue
+		}
+		found, err := latest(ctx, p, f, n)
+		if err != nil {
+			return nil, err
+		}
+		for name, t := range found {
+			if _, ok := topics[name]; !ok {
+				topics[name] = t
+			}
+		}
+	}
+	return topics, nil
+}
+
+// latest takes samples of the topics of one flow.
+func latest(ctx context.Context, p *plan.Pipeline, f *plan.Flow, n int) (topics map[string]Topic, err error) {
+	own := append(client.Options(client.Consumer), option.Spec{Name: "subscribe"}, option.Spec{Name: "subscribePattern"})
+	v := f.Input.Options.Without(func(name string) bool { return !own.Has(name) })
+	c := kafka.Config{Options: v.With(option.Given{Name: "on_null_value", Value: "keep"}), Stream: true, Bootstrap: p.Servers, DrainTimeout: drainTimeout}
+	for _, field := range kafka.Meta() {
+		c.Columns = append(c.Columns, source.Column{Field: field, Meta: field.Name})
+	}
+	s, err := kafka.New(c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	start, err := s.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	end, err := s.End(ctx)
+	if err != nil {
+		return nil, err
+	}
+	partitions := map[string][][]Record{}
+	at := batch.Position{}
+	for _, m := range end {
+		topic, partition := split(m.Split)
+		for len(partitions[topic]) <= partition {
+			partitions[topic] = append(partitions[topic], nil)
+		}
+		from, _ := start.Find(m.Split)
+		m.Next.At = max(from.Next.At, m.Next.At-int64(n))
+		at = at.Put(m)
+	}
+	for {
+		rows, r, _, err := s.Read(ctx, at, batch.Limit{Until: end})
+		if err != nil {
+			return nil, err
+		}
+		if len(r.Splits) == 0 {
+			break
+		}
+		for i := range rows.Len {
+			topic, record := recordOf(&rows, i)
+			partitions[topic][record.Partition] = append(partitions[topic][record.Partition], record)
+		}
+		at = at.With(r)
+	}
+	topics = map[string]Topic{}
+	for name, parts := range partitions {
+		records := merge(parts)
+		topics[name] = Topic{Partitions: int32(len(parts)), Records: records[max(0, len(records)-n):]}
+	}
+	return topics, nil
+}
+
+// split takes the name of a partition apart.
+func split(name string) (topic string, partition int) {
+	at := strings.LastIndexByte(name, '/')
+	partition, _ = strconv.Atoi(name[at+1:])
+	return name[:at], partition
+}
+
+// recordOf copies a record out of the columns of its topic.
+func recordOf(rows *batch.Columns, i int) (topic string, r Record) {
+	text := func(c *batch.Column, i int) []byte {
+		if c.IsNull(i) {
+			return nil
+		}
+		return append([]byte{}, c.Text(i)...)
+	}
+	r = Record{
+		Partition: batch.Values[int32](rows.Col("partition"))[i],
+		Key:       text(rows.Col("key"), i),
+		Value:     text(rows.Col("value"), i),
+		Time:      time.UnixMicro(batch.Values[int64](rows.Col("timestamp"))[i]).UTC(),
+	}
+	h := rows.Col("headers")
+	for j := int(h.Offsets[i]); j < int(h.Offsets[i+1]); j++ {
+		pair := &h.Children[0]
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: string(pair.Children[0].Text(j)), Value: text(&pair.Children[1], j)})
+	}
+	return string(rows.Col("topic").Text(i)), r
+}
+
+// merge puts the records of partitions into one order, by time where that does not change the order in a partition.
+func merge(partitions [][]Record) (out []Record) {
+	left := slices.Clone(partitions)
+	for {
+		first := -1
+		for i, records := range left {
+			if len(records) > 0 && (first < 0 || records[0].Time.Before(left[first][0].Time)) {
+				first = i
+			}
+		}
+		if first < 0 {
+			return out
+		}
+		out = append(out, left[first][0])
+		left[first] = left[first][1:]
+	}
+}

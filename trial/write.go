@@ -1,0 +1,209 @@
+package trial
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/parser"
+
+	"sluice/plan"
+	"sluice/source"
+)
+
+// file is what was found as a test file: the records in the order that differs, and what came out of them in their own order.
+func (r *reducer) file() []byte {
+	w := &writer{timed: slices.ContainsFunc(r.Plan.Flows, readsTime)}
+	w.line(0, "# Found by processor test: in this order the result is another one than in the order of the sample.")
+	w.line(0, "# %s", r.how())
+	w.line(0, "name: %s", quote(r.Name+", reduced"))
+	if len(r.Topics) > 0 {
+		w.line(0, "topics:")
+	}
+	topics := arrange(r.Topics, r.best, r.kept)
+	for _, name := range sorted(topics) {
+		w.topic(name, topics[name])
+	}
+	if len(r.Files) > 0 {
+		w.line(0, "files:")
+	}
+	for _, path := range sorted(r.Files) {
+		w.line(1, "%s:", quote(path))
+		w.line(2, "lines:")
+		for line := range strings.Lines(string(r.Files[path].Content)) {
+			w.line(3, "- %s", quote(strings.TrimRight(line, "\r\n")))
+		}
+	}
+	r.expectation(w)
+	return w.Bytes()
+}
+
+// how says what else a run needs to differ.
+func (r *reducer) how() string {
+	var needs []string
+	if r.best.kills > 0 {
+		needs = append(needs, fmt.Sprintf("--kill %d", r.best.kills))
+	}
+	if r.best.dup > 0 {
+		needs = append(needs, fmt.Sprintf("--dup %g%%", 100*r.best.dup))
+	}
+	if len(needs) == 0 {
+		return "No crash and no redelivery is needed."
+	}
+	return fmt.Sprintf("It takes crashes or redelivery: %s --seed %d.", strings.Join(needs, " "), r.best.seed)
+}
+
+// expectation writes what differs as it is in the reference run.
+func (r *reducer) expectation(w *writer) {
+	var tables, sinks, failures []string
+	for _, d := range r.found {
+		switch d.Kind {
+		case "table":
+			tables = append(tables, d.Name)
+		case "sink":
+			sinks = append(sinks, d.Name)
+		}
+	}
+	for _, f := range r.Plan.Flows {
+		if e := r.ref.failed[f.Name]; e != nil {
+			failures = append(failures, fmt.Sprintf("%s: %s", quote(f.Name), e.Code.Name))
+		}
+	}
+	w.line(0, "expect:")
+	w.section("tables", len(tables))
+	for _, t := range r.Plan.Tables {
+		if slices.Contains(tables, t.Display) {
+			rows, err := r.ref.rows(t.Name, nil)
+			w.rows(t.Display, rows, err)
+		}
+	}
+	w.section("sinks", len(sinks))
+	for _, f := range r.Plan.Flows {
+		if f.Sink != nil && slices.Contains(sinks, sinkName(f)) {
+			w.rows(f.Name, r.ref.sinks[f.Name].rows, nil)
+		}
+	}
+	w.section("failures", len(failures))
+	for _, f := range failures {
+		w.line(2, "%s", f)
+	}
+	if len(tables)+len(sinks)+len(failures) == 0 {
+		w.line(1, "failures: {}")
+	}
+}
+
+// readsTime reports whether the times of records matter to a flow.
+func readsTime(f *plan.Flow) bool {
+	return slices.ContainsFunc(f.Input.Columns, func(c source.Column) bool { return c.Meta == "timestamp" })
+}
+
+// writer writes a test file.
+type writer struct {
+	bytes.Buffer
+	timed bool // the times of records are written
+}
+
+func (w *writer) line(depth int, format string, args ...any) {
+	w.WriteString(strings.Repeat("  ", depth))
+	fmt.Fprintf(w, format+"\n", args...)
+}
+
+func (w *writer) section(name string, n int) {
+	if n > 0 {
+		w.line(1, "%s:", name)
+	}
+}
+
+func (w *writer) rows(name string, rows map[string]int, err error) {
+	if err != nil {
+		w.line(2, "# the rows of %s cannot be read: %v", name, err)
+		return
+	}
+	if len(rows) == 0 {
+		w.line(2, "%s: []", quote(name))
+		return
+	}
+	w.line(2, "%s:", quote(name))
+	for _, row := range sorted(rows) {
+		for range rows[row] {
+			w.line(3, "- %s", row)
+		}
+	}
+}
+
+func (w *writer) topic(name string, t Topic) {
+	w.line(1, "%s:", quote(name))
+	w.line(2, "partitions: %d", t.Partitions)
+	if len(t.Records) == 0 {
+		w.line(2, "values: []")
+		return
+	}
+	if !w.timed && !slices.ContainsFunc(t.Records, func(r Record) bool {
+		return r.Key != nil || r.Partition != 0 || len(r.Headers) > 0 || !utf8.Valid(r.Value)
+	}) {
+		w.line(2, "values:")
+		for _, r := range t.Records {
+			w.line(3, "- %s", value(r.Value))
+		}
+		return
+	}
+	w.line(2, "records:")
+	for _, r := range t.Records {
+		w.line(3, "- %s", whole(r))
+	}
+}
+
+// whole writes a record.
+func whole(r Record) string {
+	var encoded []string
+	bytes := func(b []byte, name string) string {
+		if b != nil && !utf8.Valid(b) {
+			encoded = append(encoded, quote(name))
+			return quote(base64.StdEncoding.EncodeToString(b))
+		}
+		return value(b)
+	}
+	parts := []string{}
+	if r.Key != nil {
+		parts = append(parts, "key: "+bytes(r.Key, "key"))
+	}
+	parts = append(parts, "value: "+bytes(r.Value, "value"), "partition: "+strconv.Itoa(int(r.Partition)), "timestamp: "+quote(r.Time.UTC().Format(time.RFC3339Nano)))
+	var headers []string
+	for _, h := range r.Headers {
+		headers = append(headers, quote(h.Key)+": "+bytes(h.Value, "header "+h.Key))
+	}
+	if headers != nil {
+		parts = append(parts, "headers: {"+strings.Join(headers, ", ")+"}")
+	}
+	if encoded != nil {
+		parts = append(parts, "base64: ["+strings.Join(encoded, ", ")+"]")
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// value writes the value of a record: as a document where reading that gives the same bytes, else as a text.
+func value(b []byte) string {
+	switch {
+	case b == nil:
+		return "null"
+	case len(b) > 0 && (b[0] == '{' || b[0] == '[') && json.Valid(b) && same(b):
+		return string(b)
+	}
+	return quote(string(b))
+}
+
+// same reports whether a document read from YAML is written as it was.
+func same(b []byte) bool {
+	f, err := parser.ParseBytes(b, 0)
+	if err != nil || len(f.Docs) != 1 || f.Docs[0].Body == nil {
+		return false
+	}
+	var d document
+	return d.json(f.Docs[0].Body) == string(b) && len(d.problems) == 0
+}
