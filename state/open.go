@@ -60,7 +60,7 @@ func (s *Store) open(dir string) (err error) {
 }
 
 func (s *Store) pebbleOptions(cache *pebble.Cache, fs vfs.FS) *pebble.Options {
-	return &pebble.Options{
+	o := &pebble.Options{
 		FS:                         fs,
 		Cache:                      cache,
 		MemTableSize:               uint64(s.o.MemTableSize),
@@ -73,8 +73,19 @@ func (s *Store) pebbleOptions(cache *pebble.Cache, fs vfs.FS) *pebble.Options {
 		// A third memtable takes what comes while two are written out.
 		MemTableStopWritesThreshold: 3,
 
+		// A batch has keys from all over a table, so every compaction of the top level rewrites the level below as far as
+		// that is small: it pays to gather more before, and to have one level less while a store is small.
+		L0CompactionThreshold: 8, // compacted from half as many files over one key
+		L0StopWritesThreshold: 24,
+		LBaseMaxBytes:         256 << 20,
+
 		// No bloom filters: rows and floors are looked up by iterators that seek in the order of the store.
 	}
+	for i := range o.Levels {
+		// What is read is read in order, many keys of a block: what a block costs counts more than its size.
+		o.Levels[i].BlockSize, o.Levels[i].IndexBlockSize = 32<<10, 256<<10
+	}
+	return o
 }
 
 // identify reads who the store is and begins a new epoch, or names a new store.
