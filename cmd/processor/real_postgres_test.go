@@ -46,10 +46,8 @@ func TestRealPostgres(t *testing.T) {
 	d.stop(exitOK)
 	var got []string
 	for line := range strings.Lines(ticksIn(t, database)) {
-		fields := strings.Split(strings.TrimSpace(line), ",")
-		got = append(got, fields[0]+","+fields[2])
+		got = append(got, line[:strings.LastIndex(line, ",")]) // without the volume
 	}
-	slices.Sort(got)
 	if strings.Join(got, "\n") != want {
 		t.Errorf("the table in PostgreSQL holds\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}

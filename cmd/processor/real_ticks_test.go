@@ -33,7 +33,7 @@ func TestRealStockTicks(t *testing.T) {
 			}
 			s.put(s.name, partitions, live[1000:]...)
 			s.until("all ticks in the sink's topic", func() bool { return strings.Join(s.fold(s.name+"_out"), "\n") == want })
-			if got := s.query("SELECT key, ts FROM ticks"); got != want {
+			if got := s.query("SELECT key, symbol, ts, close FROM ticks"); got != want {
 				t.Errorf("the table holds\n%s\nwant\n%s", got, want)
 			}
 			if f := s.flow("ticks"); partitions == 1 && f.Dropped != 52 { // counted since the start
@@ -46,7 +46,7 @@ func TestRealStockTicks(t *testing.T) {
 	}
 }
 
-// fold is what a topic of upserts holds, as key,ts, and makes sure that each batch is there once: numbers rise, and none has
+// fold is what a topic of upserts holds, as wantTicks, and makes sure that each batch is there once: numbers rise, and none has
 // a key twice.
 func (s *site) fold(topic string) (out []string) {
 	s.t.Helper()
@@ -68,11 +68,14 @@ func (s *site) fold(topic string) (out []string) {
 		}
 		delete(live, string(r.Key))
 		if r.Value != nil {
-			var row struct{ Key, TS string }
+			var row struct {
+				Key, Symbol, TS string
+				Close           json.Number
+			}
 			if err := json.Unmarshal(r.Value, &row); err != nil {
 				s.t.Fatal(err)
 			}
-			live[string(r.Key)] = row.Key + "," + row.TS
+			live[string(r.Key)] = strings.Join([]string{row.Key, row.Symbol, row.TS, row.Close.String()}, ",")
 		}
 	}
 	for _, row := range live {
@@ -127,7 +130,7 @@ func (s *site) groupIsNoTruth(group, want string) {
 		if got := s.query("SELECT count(*) FROM ticks_raw"); got != rows {
 			s.t.Errorf("%s rows after the group was %s, want %s", got, change, rows)
 		}
-		if got := s.query("SELECT key, ts FROM ticks"); got != want {
+		if got := s.query("SELECT key, symbol, ts, close FROM ticks"); got != want {
 			s.t.Errorf("the group was %s, and the table changed:\n%s", change, got)
 		}
 		if got := len(s.committed(s.name + "_out")); got != records {
