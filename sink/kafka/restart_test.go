@@ -29,8 +29,8 @@ func TestBrokerStopped(t *testing.T) {
 			})
 		}
 		until := time.Now().Add(5 * time.Minute)
-		for {
-			err := s.Write(context.Background(), id(topic, 1, 0, uint64(n)), rowsOf(fmt.Sprintf("a %d", n), fmt.Sprintf("b %d", n)))
+		for next := id(topic, 1, 0, uint64(n)); ; next.Replay = true {
+			err := s.Write(context.Background(), next, rowsOf(fmt.Sprintf("a %d", n), fmt.Sprintf("b %d", n)))
 			if err == nil {
 				break
 			}
