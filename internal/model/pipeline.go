@@ -46,6 +46,7 @@ type Source struct {
 	Topic string
 	Table string
 	Feed  bool
+	Lossy bool // goes on where a trimmed topic begins (allow_data_loss, D-6)
 }
 
 // Table returns a declared table, nil for a sink.

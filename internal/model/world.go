@@ -20,6 +20,7 @@ type World struct {
 type topic struct {
 	partitions int
 	records    []Message
+	trimmed    int
 }
 
 // Message is a record of a topic: a row, or what is none.
@@ -88,15 +89,14 @@ func (w *World) Produce(name string, messages ...Message) {
 	}
 }
 
-// Records is how many records have come into a topic.
-func (w *World) Records(name string) int { return len(w.topics[name].records) }
-
-// Trim removes the records of every partition below an offset.
-func (w *World) Trim(name string, offset int) {
+// Trim removes the records of every partition below an offset, or of those that are there, and returns how far they are gone.
+func (w *World) Trim(name string, offset int) int {
 	t := w.topics[name]
-	for i := range min(offset*t.partitions, len(t.records)) {
+	t.trimmed = max(t.trimmed, min(offset, len(t.records)/t.partitions))
+	for i := range t.trimmed * t.partitions {
 		t.records[i].gone = true
 	}
+	return t.trimmed
 }
 
 // Reset resets the checkpoint of a flow: it reads everything again, and what it wrote stays (FR-13, DO-O10).

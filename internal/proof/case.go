@@ -98,8 +98,7 @@ func (s *script) step(step Step) {
 	case Trim:
 		s.apply()
 		s.say("stop", "", "")
-		if offset := min(step.Offset, s.world.Records(step.Name)/s.partitions()); offset > 0 {
-			s.world.Trim(step.Name, offset)
+		if offset := s.world.Trim(step.Name, step.Offset); offset > 0 {
 			s.say(fmt.Sprintf("topic %s trim=%d", step.Name, offset), "", "")
 		}
 	case Reset:

@@ -258,6 +258,11 @@ func (g *generator) steps() {
 	for range 3 + g.IntN(8) {
 		g.next()
 	}
+	if slices.ContainsFunc(g.c.Steps, func(s Step) bool { return s.Kind == Trim }) {
+		for i := range g.c.Pipeline.Flows {
+			g.c.Pipeline.Flows[i].From.Lossy = true
+		}
+	}
 }
 
 func (g *generator) add(s Step) { g.c.Steps = append(g.c.Steps, s) }

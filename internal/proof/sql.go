@@ -80,7 +80,8 @@ func flowSQL(p *model.Pipeline, f *model.Flow) string {
 func sourceSQL(f *model.Flow) string {
 	switch {
 	case f.From.Topic != "":
-		read := fmt.Sprintf("read_kafka(subscribe => '%s', format => 'json', schema => '%s', mode => 'DROPMALFORMED')", f.From.Topic, model.RecordSchema)
+		read := fmt.Sprintf("read_kafka(subscribe => '%s', format => 'json', schema => '%s', mode => 'DROPMALFORMED'%s)", f.From.Topic, model.RecordSchema,
+			map[bool]string{true: ", allow_data_loss => 'true'"}[f.From.Lossy])
 		if f.Once {
 			return read
 		}

@@ -270,7 +270,7 @@ func (w *world) sinkNamed(a *words) (*plan.Sink, error) {
 
 func crash(_ context.Context, w *world, _ *words) (string, error) {
 	if w.up == nil {
-		w.disk = w.disk.CrashClone(w.survivors()) // nothing runs: what was stopped softly is on disk
+		w.disk = w.crashed() // nothing runs: what was stopped softly is on disk
 		return "", nil
 	}
 	w.up.crash()

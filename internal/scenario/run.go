@@ -7,11 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"sluice/batch"
 	"sluice/daemon"
 	"sluice/eventlog"
+	"sluice/internal/disk"
 	"sluice/plan"
 )
 
@@ -24,7 +23,7 @@ type run struct {
 	hard   context.CancelFunc
 	whole  bool          // no flow is left out
 	ended  chan struct{} // every flow has returned
-	disk   *vfs.MemFS    // after a crash: what the next daemon finds
+	disk   *disk.Disk    // after a crash: what the next daemon finds
 
 	power sync.RWMutex // held by sinks while they write
 	dark  bool         // nothing reaches a sink any more
@@ -87,7 +86,7 @@ func (r *run) crash() {
 		r.power.Lock()
 		defer r.power.Unlock()
 		r.dark = true
-		r.disk = r.world.disk.CrashClone(r.world.survivors())
+		r.disk = r.world.crashed()
 		r.soft()
 		r.hard()
 	})

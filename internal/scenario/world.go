@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,13 +13,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sluice/catalog"
 	"sluice/daemon"
 	"sluice/eval"
 	"sluice/internal/broker"
+	"sluice/internal/disk"
 	"sluice/option"
 	"sluice/plan"
 	"sluice/sink/memory"
@@ -39,7 +38,7 @@ type world struct {
 	held    atomic.Value             // string: the sink that will not answer
 	clock   time.Time                // modification time of the next file
 
-	disk    *vfs.MemFS
+	disk    *disk.Disk
 	through Through // what stands between the daemon and disk and sinks
 	crashes int
 	plan    *plan.Pipeline
@@ -57,7 +56,7 @@ func newWorld(dir string, v variant, engine *eval.Engine) (*world, error) {
 		b.Close()
 		return nil, err
 	}
-	return &world{variant: v, dir: dir, engine: engine, broker: b, client: client, disk: vfs.NewCrashableMem(),
+	return &world{variant: v, dir: dir, engine: engine, broker: b, client: client, disk: disk.New(),
 		topics: map[string]*topic{}, outside: map[string]*memory.Store{}, clock: time.Unix(1_700_000_000, 0)}, nil
 }
 
@@ -119,7 +118,7 @@ func (w *world) options() daemon.Options {
 		Plan:  w.plan,
 		Log:   slog.New(slog.DiscardHandler),
 		Fatal: func(err error) { panic(fmt.Sprintf("the store cannot go on: %v", err)) },
-		Store: func(o *state.Options) { o.FS = w.through.disk(w.disk) },
+		Store: func(o *state.Options) { o.FS = w.through.disk(w.disk.FS()) },
 	}
 	if w.plan.Zone == "UTC" {
 		o.Engine = w.engine // opening one is most of what a start costs
@@ -129,7 +128,7 @@ func (w *world) options() daemon.Options {
 
 // stored opens the store of a stopped daemon.
 func (w *world) stored(readOnly bool) (*state.Store, error) {
-	return state.Open(state.Options{Dir: w.plan.Storage, FS: w.disk, Pipeline: w.plan.Name, ReadOnly: readOnly})
+	return state.Open(state.Options{Dir: w.plan.Storage, FS: w.disk.FS(), Pipeline: w.plan.Name, ReadOnly: readOnly})
 }
 
 // look calls f with the store, of the running daemon or of the stopped one.
@@ -177,10 +176,10 @@ func (w *world) rows(ctx context.Context, sql string) (text string, err error) {
 	return text, err
 }
 
-// survivors says how much of what was not synced outlives the next crash: all, nothing, or a random half.
-func (w *world) survivors() vfs.CrashCloneCfg {
+// crashed is what is left of the disk if the power fails now: of what was not synced all, nothing, or a random half.
+func (w *world) crashed() *disk.Disk {
 	w.crashes++
-	return vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[w.crashes%3], RNG: rand.New(rand.NewPCG(uint64(w.crashes), 0))}
+	return w.disk.Crash([]int{0, 50, 100}[w.crashes%3], uint64(w.crashes))
 }
 
 // nearest is for messages about names of a file.
