@@ -162,7 +162,7 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 		}
 		defer c.Sink.Close()
 	} else {
-		c.Table = d.tables[j.plan.Table.Name]
+		c.Table, c.Shared = d.tables[j.plan.Table.Name], d.shared(j.plan.Table)
 	}
 	if c.Statement, err = d.stream.Prepare(j.plan.Query); err != nil {
 		return err
@@ -183,6 +183,17 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 		return err
 	}
 	return f.Run(take, do, &flow.End{Until: until}, say)
+}
+
+// shared reports whether several flows write a table.
+func (d *Daemon) shared(t *plan.Table) bool {
+	flows := 0
+	for _, f := range d.Plan.Flows {
+		if f.Table == t {
+			flows++
+		}
+	}
+	return flows > 1
 }
 
 // End is where the input of a flow ends now.

@@ -22,6 +22,7 @@ type Config struct {
 	Store     *state.Store
 	State     *state.Flow
 	Table     *state.Table // target; nil when Sink is set
+	Shared    bool         // other flows write the table too (D-13)
 	Sink      sink.Sink
 	Source    source.Source
 	Statement *eval.Statement
@@ -37,6 +38,7 @@ type Flow struct {
 	store     *state.Store
 	state     *state.Flow
 	table     *state.Table
+	shared    bool
 	sink      sink.Sink
 	source    source.Source
 	statement *eval.Statement
@@ -50,6 +52,7 @@ type Flow struct {
 	end      *End
 	batches  atomic.Uint64
 	opened   bool // the sink was opened
+	tied     bool // a tie was told
 
 	// Memory that is used again from batch to batch.
 	judged    expect.Result
@@ -63,7 +66,7 @@ type Flow struct {
 
 // New returns a flow that has not read anything yet.
 func New(c Config) *Flow {
-	f := &Flow{plan: c.Plan, store: c.Store, state: c.State, table: c.Table, sink: c.Sink, source: c.Source, statement: c.Statement,
+	f := &Flow{plan: c.Plan, store: c.Store, state: c.State, table: c.Table, shared: c.Shared, sink: c.Sink, source: c.Source, statement: c.Statement,
 		limit: c.Limit, interval: c.Interval, emit: c.Emit, show: c.Show}
 	for _, check := range c.Plan.Checks {
 		f.checks = append(f.checks, expect.Check{Name: check.Name, Action: actions[check.Action]})

@@ -24,6 +24,7 @@ type work struct {
 	failure *fault.Error // why; returned once what stands before it is committed
 	outcome eventlog.Outcome
 	counts  []expect.Count
+	tie     *place // of a row whose sequence its key had already, in a table that other flows write too
 	stages  eventlog.Stages
 }
 
@@ -54,6 +55,7 @@ func (f *Flow) step(ctx context.Context, r read) error {
 		if err := f.write(ctx, w); err != nil {
 			return err
 		}
+		f.warn(w)
 	}
 	if w.failure != nil {
 		return w.failure

@@ -80,6 +80,7 @@ func (f *Flow) replace(ctx context.Context, w *work, rows batch.Columns, sequenc
 	if err := writer.Apply(state.Edit{Rows: &rows, Positions: pos, Keys: &f.keys, Sequences: &f.sequences, Groups: &f.groups, Edits: &f.decision.Edits}); err != nil {
 		return err
 	}
+	w.tie = f.firstTie(w, &rows)
 	c := f.decision.Counts
 	w.outcome.Written, w.outcome.Tied, w.outcome.Superseded = c.Written, c.Tied, c.Superseded
 	w.outcome.Late, w.outcome.Redelivered, w.outcome.TieGroups = c.Late, c.Redelivered, c.TieGroups
