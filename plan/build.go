@@ -98,7 +98,7 @@ func header(s *catalog.Spec) *Pipeline {
 	return &Pipeline{
 		Name: s.Name, Spec: s.Path, Dir: s.Dir, Storage: s.Storage, Continuous: s.Continuous,
 		Zone: v.String(catalog.SettingZone), Features: s.Features, Servers: s.Servers(), Settings: settings,
-		Secrets: s.Secrets(),
+		Secrets: s.Secrets(), SecretSettings: v.Secrets(),
 	}
 }
 

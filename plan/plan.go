@@ -12,20 +12,21 @@ import (
 
 // Pipeline is everything the daemon will do, as data. It is made once, checked whole, and not changed afterwards.
 type Pipeline struct {
-	Name       string
-	Spec       string // path of the spec file
-	Dir        string // its folder; relative paths of the pipeline start there
-	Storage    string // folder of the state, absolute
-	Continuous bool
-	Zone       string // session time zone
-	Features   []string
-	Servers    string // kafka.bootstrap.servers of configuration: the brokers of sources and sinks that name none
-	Settings   Settings
-	Secrets    []string // values of the environment that the pipeline uses: no output shows them (D-54)
-	Tables     []*Table
-	Sinks      []*Sink
-	Flows      []*Flow // in an order in which every flow comes after those it waits for
-	Warnings   []Warning
+	Name           string
+	Spec           string // path of the spec file
+	Dir            string // its folder; relative paths of the pipeline start there
+	Storage        string // folder of the state, absolute
+	Continuous     bool
+	Zone           string // session time zone
+	Features       []string
+	Servers        string // kafka.bootstrap.servers of configuration: the brokers of sources and sinks that name none
+	Settings       Settings
+	Secrets        []string // values of the environment that are used by ${env:NAME}: no output shows them (D-54)
+	SecretSettings []string // settings made of some of those
+	Tables         []*Table
+	Sinks          []*Sink
+	Flows          []*Flow // in an order in which every flow comes after those it waits for
+	Warnings       []Warning
 }
 
 // Warning is something that is allowed and probably not meant.

@@ -155,6 +155,7 @@ func TestFoldAgainstApplyingEveryChange(t *testing.T) {
 // D-18.
 func TestAdmit(t *testing.T) {
 	next := batch.ID{Pipeline: "p", Flow: "f", Store: "s", Epoch: 5, Generation: 2, Number: 10}
+	next.Replay = true
 	for _, c := range []struct {
 		have    Identity
 		running bool
@@ -177,6 +178,13 @@ func TestAdmit(t *testing.T) {
 		}
 		if back, ok := ParseIdentity(c.have.String()); !ok || back != c.have {
 			t.Errorf("%v became %v", c.have, back)
+		}
+	}
+	// A batch that was never sent and is there all the same: a newer copy of the store has sent it.
+	next.Replay = false
+	for running, code := range map[bool]*fault.Code{false: fault.SinkAhead, true: fault.Fenced} {
+		if err := (Identity{"s", 4, 2, 10}).Admit("topic t", next, running); !fault.Of(err, code) {
+			t.Errorf("running %v: got %v, want %v", running, err, code)
 		}
 	}
 	for _, text := range []string{"", "a", "a/b/c/d", "/1/2/3", "a/1/2", "a/1/2/3/4", "a/-1/2/3"} {

@@ -50,9 +50,10 @@ func (i Identity) Holds(id batch.ID) bool {
 }
 
 // Admit checks whether a flow may write its batch next to a target that remembers i. running says that the flow has
-// written to the target since it was opened: whoever is ahead of it then has taken over.
+// written to the target since it was opened: whoever is ahead of it then has taken over. A target that has the batch itself
+// is ahead, too, unless the batch is a replay: the flow has not sent it, so a newer copy of the store has.
 func (i Identity) Admit(target string, next batch.ID, running bool) error {
-	ahead := i.Generation > next.Generation || i.Generation == next.Generation && i.Number > next.Number
+	ahead := i.Generation > next.Generation || i.Generation == next.Generation && (i.Number > next.Number || i.Number == next.Number && !next.Replay)
 	switch {
 	case i.Store != next.Store:
 		return fault.New(fault.SinkOtherStore, "%s was written by flow %s of pipeline %s from the store %s, this is the store %s", target, next.Flow, next.Pipeline, i.Store, next.Store).

@@ -49,7 +49,7 @@ func (a *app) load() (*plan.Pipeline, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	a.mask = option.NewMask(p.Secrets...)
+	a.mask = option.NewMask(p.SecretSettings...)
 	return p, nil
 }
 

@@ -38,7 +38,7 @@ type app struct {
 	set    []string
 	output string
 
-	mask option.Mask // hides the secrets of the pipeline, once it was read
+	mask option.Mask // hides settings that are secrets, once the pipeline was read; what is about a flow has no secret of it
 }
 
 // run executes one command line and returns its exit code. The first SIGTERM or SIGINT ends ctx, which is a soft stop.

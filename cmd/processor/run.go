@@ -149,25 +149,26 @@ func (a *app) embed(ctx context.Context, p *plan.Pipeline, f runFlags, log *slog
 	}, nil
 }
 
-// newLog returns the log. The values in it (a file, a topic, the error of a library) have no secret of the pipeline. Neither
-// have messages that are foreign; others are made of events, which have none.
+// newLog returns the log. What is foreign in it (what programs say, the file or topic a connector tells of) has none of the
+// pipeline's secrets. The rest is ours, and is made of events, which have none: a word of ours that happens to be somebody's
+// password is to be read.
 func newLog(w io.Writer, p *plan.Pipeline, foreign bool) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(p.Settings.LogLevel)); err != nil {
 		level = slog.LevelInfo
 	}
-	mask := option.NewMask(p.Secrets...)
-	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		switch v := a.Value.Any().(type) {
-		case string:
-			if foreign || a.Key != slog.MessageKey {
+	o := &slog.HandlerOptions{Level: level}
+	if mask := option.NewMask(p.Secrets...); foreign {
+		o.ReplaceAttr = func(_ []string, a slog.Attr) slog.Attr {
+			switch v := a.Value.Any().(type) {
+			case string:
 				a.Value = slog.StringValue(mask.Text(v))
+			case error:
+				a.Value = slog.StringValue(mask.Text(v.Error()))
 			}
-		case error:
-			a.Value = slog.StringValue(mask.Text(v.Error()))
+			return a
 		}
-		return a
-	}}
+	}
 	if p.Settings.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(w, o))
 	}

@@ -12,6 +12,8 @@ import (
 	"sluice/daemon"
 	"sluice/eventlog"
 	"sluice/fault"
+	"sluice/option"
+	"sluice/plan"
 	"sluice/state"
 )
 
@@ -37,7 +39,7 @@ func (a *app) statusCmd() *cobra.Command {
 				return a.print(liveStatus(s))
 			}
 			defer store.Close()
-			t, err := a.storedStatus(store)
+			t, err := storedStatus(p, store)
 			if err != nil {
 				return err
 			}
@@ -53,7 +55,10 @@ func liveStatus(s admin.Status) table {
 	for _, f := range s.Flows {
 		reason := f.Reason
 		if f.Error != nil {
-			reason = strings.TrimSpace(reason + " " + f.Error.Fault().Error())
+			if reason != "" {
+				reason += ": "
+			}
+			reason += f.Error.Fault().Error()
 		}
 		var lag jsonCell
 		var sum int64
@@ -73,7 +78,11 @@ func liveStatus(s admin.Status) table {
 	return t
 }
 
-func (a *app) storedStatus(store *state.Store) (table, error) {
+func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {
+	masks := map[string]option.Mask{}
+	for _, f := range p.Flows {
+		masks[f.Name] = option.NewMask(f.Secrets...)
+	}
 	flows, err := store.Flows()
 	if err != nil {
 		return table{}, err
@@ -86,7 +95,7 @@ func (a *app) storedStatus(store *state.Store) (table, error) {
 		}
 		var marks []string
 		for _, m := range f.Position {
-			marks = append(marks, a.mask.Text(m.Split)+" "+m.Next.String())
+			marks = append(marks, masks[f.Name].Text(m.Split)+" "+m.Next.String())
 		}
 		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell("not running"), cell(f.Generation), cell(f.NextBatch), done,
 			cell(f.Counters["records"]), cell(f.Counters["written"]), cell(strings.Join(marks, ", "))})

@@ -42,7 +42,7 @@ func TestHangingTransaction(t *testing.T) {
 				write(t, k.open(topic), id(topic, 1, 0, 0), rowsOf("before 0"))
 				k.leave(topic, hangs, c.end)
 				s := k.open(topic)
-				write(t, s, id(topic, 2, 0, c.next), rowsOf("next 0"))
+				write(t, s, again(id(topic, 2, 0, c.next)), rowsOf("next 0"))
 				write(t, s, id(topic, 2, 0, c.next+1), rowsOf("after 0"))
 				k.expect(topic, c.want)
 			})

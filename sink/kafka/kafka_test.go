@@ -149,6 +149,12 @@ func id(topic string, epoch, generation, number uint64) batch.ID {
 	return batch.ID{Pipeline: "shop", Flow: "publish-" + topic, Store: "s1", Epoch: epoch, Generation: generation, Number: number, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
+// again is the identity of a batch that was sent before.
+func again(id batch.ID) batch.ID {
+	id.Replay = true
+	return id
+}
+
 // rowsOf makes rows of "key n" pairs; a key of NULL is null. A leading + or - makes it a change feed.
 func rowsOf(lines ...string) sink.Rows {
 	key, n := batch.NewBuilder(fields[0].Type, 0), batch.NewBuilder(fields[1].Type, 0)

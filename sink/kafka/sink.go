@@ -80,7 +80,8 @@ func (s *Sink) Open(ctx context.Context, last batch.ID, ok bool) error {
 	if err != nil || !found {
 		return err
 	}
-	last.Number++
+	last.Number++ // it may have been sent, too, and nobody came to know
+	last.Replay = true
 	last.Epoch = max(last.Epoch, i.Epoch) // of the last batch, not of today: the first Write knows
 	return i.Admit(s.target, last, false)
 }

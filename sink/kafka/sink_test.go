@@ -108,19 +108,19 @@ func TestReplay(t *testing.T) {
 		s := k.open(topic)
 		write(t, s, id(topic, 1, 0, 0), rowsOf("a 1"))
 		write(t, s, id(topic, 1, 0, 1), rowsOf("b 2"))
-		write(t, s, id(topic, 1, 0, 1), rowsOf("b 2")) // in the same run
-		again := k.open(topic)
-		if err := again.Open(context.Background(), id(topic, 1, 0, 0), true); err != nil {
+		write(t, s, again(id(topic, 1, 0, 1)), rowsOf("b 2")) // in the same run
+		second := k.open(topic)
+		if err := second.Open(context.Background(), id(topic, 1, 0, 0), true); err != nil {
 			t.Fatal(err)
 		}
-		write(t, again, id(topic, 2, 0, 1), rowsOf("b 2"))
-		write(t, again, id(topic, 2, 0, 2), rowsOf())
-		write(t, again, id(topic, 2, 0, 3), rowsOf("c 3"))
+		write(t, second, again(id(topic, 2, 0, 1)), rowsOf("b 2"))
+		write(t, second, id(topic, 2, 0, 2), rowsOf())
+		write(t, second, id(topic, 2, 0, 3), rowsOf("c 3"))
 		if got := k.records(topic); len(got) != 3 {
 			t.Errorf("got\n%s", show(got))
 		}
 		third := k.open(topic)
-		write(t, third, id(topic, 3, 0, 3), rowsOf("c 3"))
+		write(t, third, again(id(topic, 3, 0, 3)), rowsOf("c 3"))
 		write(t, third, id(topic, 3, 1, 0), rowsOf("d 4")) // a new generation
 		if got := k.records(topic); len(got) != 4 {
 			t.Errorf("got\n%s", show(got))
@@ -190,9 +190,9 @@ func TestIdentityLost(t *testing.T) {
 			})
 		}
 		forget()
-		again := k.open(topic)
-		write(t, again, id(topic, 2, 0, 1), rowsOf("b 2")) // found in the tail: it is there
-		write(t, again, id(topic, 2, 0, 2), rowsOf("c 3"))
+		second := k.open(topic)
+		write(t, second, again(id(topic, 2, 0, 1)), rowsOf("b 2")) // found in the tail: it is there
+		write(t, second, id(topic, 2, 0, 2), rowsOf("c 3"))
 		if got := k.records(topic); len(got) != 3 {
 			t.Errorf("got\n%s", show(got))
 		}

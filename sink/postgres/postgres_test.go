@@ -90,6 +90,12 @@ func id(epoch, generation, number uint64) batch.ID {
 	return batch.ID{Pipeline: "shop", Flow: "publish", Store: "s1", Epoch: epoch, Generation: generation, Number: number}
 }
 
+// again is the identity of a batch that was sent before.
+func again(id batch.ID) batch.ID {
+	id.Replay = true
+	return id
+}
+
 // rowsOf makes rows of "key seq v"; NULL is null. A leading + or - makes it a change feed.
 func rowsOf(lines ...string) sink.Rows {
 	builders := make([]batch.Builder, len(fields))

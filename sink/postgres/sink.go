@@ -103,7 +103,8 @@ func (s *Sink) Open(ctx context.Context, last batch.ID, ok bool) error {
 	if err != nil || !found {
 		return err
 	}
-	last.Number++
+	last.Number++ // it may have been sent, too, and nobody came to know
+	last.Replay = true
 	last.Epoch = max(last.Epoch, have.Epoch) // of the last batch, not of today: the first Write knows
 	return have.Admit("table "+s.table.name, last, false)
 }

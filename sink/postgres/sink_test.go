@@ -114,7 +114,7 @@ func TestReset(t *testing.T) {
 			want = nil
 		}
 		db.holds(want...)
-		write(t, s, id(1, 1, 0), "never 1 x")
+		write(t, s, again(id(1, 1, 0)), "never 1 x")
 		write(t, s, id(1, 1, 1), "b 1 y")
 		db.holds(append(want, "b 1 y")...)
 	}
@@ -126,7 +126,7 @@ func TestIdentity(t *testing.T) {
 	s := db.open("create_table", "true")
 	write(t, s, id(1, 0, 0), "a 1 x")
 	write(t, s, id(1, 0, 1), "b 2 y")
-	write(t, s, id(1, 0, 1), "b 2 y") // again
+	write(t, s, again(id(1, 0, 1)), "b 2 y")
 	if got := db.exec("SELECT pipeline, flow, store, epoch, generation, number FROM _sluice_batches"); got != "shop publish s1 1 0 1" {
 		t.Error(got)
 	}
@@ -142,7 +142,7 @@ func TestIdentity(t *testing.T) {
 	if err := newer.Open(ctx, id(1, 0, 0), true); err != nil {
 		t.Fatal(err)
 	}
-	write(t, newer, id(2, 0, 1), "b 2 y")
+	write(t, newer, again(id(2, 0, 1)), "b 2 y")
 	mustFail(t, s.Write(ctx, id(1, 0, 2), rowsOf("x 1 x")), fault.Fenced)
 	mustFail(t, s.Write(ctx, id(1, 0, 2), rowsOf()), fault.Fenced)
 	write(t, newer, id(2, 0, 2), "c 3 z")
