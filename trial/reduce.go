@@ -26,7 +26,7 @@ func (s *sandbox) reduce(ctx context.Context, v variant) ([]byte, error) {
 	if r.found == nil {
 		return nil, nil
 	}
-	return r.file(), nil
+	return r.file()
 }
 
 // reducer holds the smallest case found so far.

@@ -13,6 +13,7 @@ type Options struct {
 	Dup       float64 // share of the batches after which what was read is read again
 	Seed      uint64  // of the first run; each further one has the next number
 	WithinKey bool    // the order within a Kafka key changes, too
+	Record    bool    // a case that expects nothing, and whose runs are all the same, is written down
 	Progress  func(Progress)
 	Harm      Harm // for tests
 }
@@ -38,6 +39,7 @@ type Report struct {
 	Seed        uint64 // of the run that differs
 	Differences []Difference
 	Reduced     []byte // a test file: the smallest case found that differs; nil when it could not be made smaller
+	Recorded    []byte // a test file: the case with what came out of it
 	Expected    bool   // the case said what should come out
 }
 
@@ -90,7 +92,10 @@ func Rehearse(ctx context.Context, c *Case, o Options) (*Report, error) {
 			return r, err
 		}
 	}
-	return r, nil
+	if o.Record && c.Expect == nil {
+		r.Recorded, err = s.record(ref, compared)
+	}
+	return r, err
 }
 
 // refer notes what came of the reference run.

@@ -182,12 +182,10 @@ func (s *session) crash() {
 	})
 }
 
-// again stops the daemon, now and then, to reset the checkpoint of a flow, so that what was read is read again. Only flows
-// into keyed tables can bear it: a row whose position is known there is not stored twice (D-1). A flow that reads changes gets
-// rows of the table instead of them, at other positions (D-41).
+// again stops the daemon, now and then, to reset the checkpoint of a flow, so that what was read is read again.
 func (s *session) again(flow string) {
 	f := s.flowOf(flow)
-	if f.Table == nil || f.Table.Keys == nil || f.Input.Kind == plan.FromChangeFeed {
+	if !repeatable(f) && !(s.harm.Appends && f.Table != nil) {
 		return
 	}
 	stored, err := s.daemon.State().Flow(flow)
@@ -202,6 +200,14 @@ func (s *session) again(flow string) {
 			s.soft()
 		})
 	}
+}
+
+// repeatable reports whether nothing comes of it when a flow reads again what it has read. In a keyed table a row whose position
+// is known is not stored twice (D-1); a change feed gives the rows of its table instead, at other positions (D-41), and a table
+// that forgets has forgotten them (D-16).
+func repeatable(f *plan.Flow) bool {
+	in := &f.Input
+	return f.Table != nil && f.Table.Keys != nil && in.Kind != plan.FromChangeFeed && (in.Table == nil || in.Table.Retention == "forever")
 }
 
 // reset resets the checkpoints that are due in a store that nobody uses.
@@ -279,9 +285,10 @@ func (p *powered) deliver(ctx context.Context, id batch.ID, rows sink.Rows) erro
 
 // Harm is done to rehearsed runs, so that a test sees that it is noticed. The zero value is none.
 type Harm struct {
-	Sink  func(sink.Sink) sink.Sink // called for each sink that is opened
-	Topic func(Topic) Topic         // called for each topic that is filled
-	Blind bool                      // what the planner leaves out is compared, too
+	Sink    func(sink.Sink) sink.Sink // called for each sink that is opened
+	Topic   func(Topic) Topic         // called for each topic that is filled
+	Appends bool                      // flows into append tables read again, too
+	Blind   bool                      // what the planner leaves out is compared, too
 }
 
 func (h Harm) sink(s sink.Sink) sink.Sink {

@@ -95,7 +95,7 @@ func (s *sandbox) harmless(brokers []string, limit int) *plan.Pipeline {
 	p.Servers = strings.Join(brokers, ",")
 	p.Settings.Listen, p.Settings.TokenFile = "", ""
 	p.Settings.SyncInterval = 5 * time.Millisecond
-	p.Settings.RetryTimeout = 5 * time.Second // what fails outside here is the sandbox itself
+	p.Settings.RetryTimeout = time.Minute // what is outside here is the sandbox itself, and may only be slow
 	p.Settings.MaxBatchRows, p.Settings.MaxBatchBytes = limit, unlimitedBytes
 	p.Sinks, p.Flows = nil, nil
 	sinks := map[*plan.Sink]*plan.Sink{}

@@ -207,6 +207,21 @@ func TestFinds(t *testing.T) {
 	}
 }
 
+// FR-13, D-1: what is read again is really read: an append table has it twice. Of a table that forgets what was read nothing can
+// be read again, so nobody tries (D-16).
+func TestReadsAgain(t *testing.T) {
+	c := &Case{Name: "latest", Plan: pipeline(t, latestSQL, nil), Topics: map[string]Topic{"in": topic(10)}}
+	r := rehearse(t, c, Options{Shuffle: 20, Dup: 0.3, Seed: 1, Harm: Harm{Appends: true}})
+	if len(r.Differences) == 0 || r.Differences[0].Name != "raw" || r.Differences[0].Lost != 0 || r.Differences[0].Doubled == 0 {
+		t.Errorf("%+v", r.Differences)
+	}
+	forgets := strings.Replace(latestSQL, "TABLE raw", "TABLE raw TBLPROPERTIES ('sluice.retention' = 'consumed')", 1)
+	c.Plan = pipeline(t, forgets, nil)
+	if r := rehearse(t, c, Options{Shuffle: 5, Kill: 2, Dup: 1, Seed: 1}); !r.Equal() || r.Dups > 0 || len(r.LeftOut) != 1 || len(r.Compared) != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // keep returns a topic with each record as often as count says.
 func keep(t Topic, count func(Record) int) Topic {
 	out := Topic{Partitions: t.Partitions}

@@ -18,30 +18,27 @@ import (
 )
 
 // file is what was found as a test file: the records in the order that differs, and what came out of them in their own order.
-func (r *reducer) file() []byte {
-	w := &writer{timed: slices.ContainsFunc(r.Plan.Flows, readsTime)}
-	w.line(0, "# Found by processor test: in this order the result is another one than in the order of the sample.")
-	w.line(0, "# %s", r.how())
+func (r *reducer) file() ([]byte, error) {
+	w := r.writer("Found by processor test: in this order the result is another one than in the order of the sample.", r.how())
 	w.line(0, "name: %s", quote(r.Name+", reduced"))
-	if len(r.Topics) > 0 {
-		w.line(0, "topics:")
-	}
-	topics := arrange(r.Topics, r.best, r.kept)
-	for _, name := range sorted(topics) {
-		w.topic(name, topics[name])
-	}
-	if len(r.Files) > 0 {
-		w.line(0, "files:")
-	}
-	for _, path := range sorted(r.Files) {
-		w.line(1, "%s:", quote(path))
-		w.line(2, "lines:")
-		for line := range strings.Lines(string(r.Files[path].Content)) {
-			w.line(3, "- %s", quote(strings.TrimRight(line, "\r\n")))
+	w.inputs(arrange(r.Topics, r.best, r.kept), r.Files)
+	only := &comparison{}
+	for _, t := range r.Plan.Tables {
+		if r.differs("table", t.Display) {
+			only.tables = append(only.tables, t)
 		}
 	}
-	r.expectation(w)
-	return w.Bytes()
+	for _, f := range r.Plan.Flows {
+		if f.Sink != nil && r.differs("sink", sinkName(f)) {
+			only.sinks = append(only.sinks, f)
+		}
+	}
+	err := w.outcome(r.ref, only)
+	return w.Bytes(), err
+}
+
+func (r *reducer) differs(kind, name string) bool {
+	return slices.ContainsFunc(r.found, func(d Difference) bool { return d.Kind == kind && d.Name == name })
 }
 
 // how says what else a run needs to differ.
@@ -59,43 +56,71 @@ func (r *reducer) how() string {
 	return fmt.Sprintf("It takes crashes or redelivery: %s --seed %d.", strings.Join(needs, " "), r.best.seed)
 }
 
-// expectation writes what differs as it is in the reference run.
-func (r *reducer) expectation(w *writer) {
-	var tables, sinks, failures []string
-	for _, d := range r.found {
-		switch d.Kind {
-		case "table":
-			tables = append(tables, d.Name)
-		case "sink":
-			sinks = append(sinks, d.Name)
+// record is the case as a test file, with what came out of its reference run.
+func (s *sandbox) record(ref *outcome, c *comparison) ([]byte, error) {
+	w := s.writer("Written by processor test --save: samples, and what came out of them.")
+	w.line(0, "name: %s", quote(s.Name))
+	w.inputs(s.Topics, s.Files)
+	err := w.outcome(ref, c)
+	return w.Bytes(), err
+}
+
+func (s *sandbox) writer(comments ...string) *writer {
+	w := &writer{timed: slices.ContainsFunc(s.Plan.Flows, readsTime)}
+	for _, c := range comments {
+		w.line(0, "# %s", c)
+	}
+	return w
+}
+
+// inputs writes what a pipeline is fed with.
+func (w *writer) inputs(topics map[string]Topic, files map[string]File) {
+	if len(topics) > 0 {
+		w.line(0, "topics:")
+	}
+	for _, name := range sorted(topics) {
+		w.topic(name, topics[name])
+	}
+	if len(files) > 0 {
+		w.line(0, "files:")
+	}
+	for _, path := range sorted(files) {
+		w.line(1, "%s:", quote(path))
+		if len(files[path].Content) == 0 {
+			w.line(2, "lines: []")
+			continue
+		}
+		w.line(2, "lines:")
+		for line := range strings.Lines(string(files[path].Content)) {
+			w.line(3, "- %s", quote(strings.TrimRight(line, "\r\n")))
 		}
 	}
-	for _, f := range r.Plan.Flows {
-		if e := r.ref.failed[f.Name]; e != nil {
-			failures = append(failures, fmt.Sprintf("%s: %s", quote(f.Name), e.Code.Name))
-		}
-	}
+}
+
+// outcome writes what came of a run: rows of some tables and sinks, and which flows failed.
+func (w *writer) outcome(o *outcome, of *comparison) error {
 	w.line(0, "expect:")
-	w.section("tables", len(tables))
-	for _, t := range r.Plan.Tables {
-		if slices.Contains(tables, t.Display) {
-			rows, err := r.ref.rows(t.Name, nil)
-			w.rows(t.Display, rows, err)
+	w.section("tables", len(of.tables))
+	for _, t := range of.tables {
+		rows, err := o.rows(t.Name, nil)
+		if err != nil {
+			return err
 		}
+		w.rows(t.Display, rows)
 	}
-	w.section("sinks", len(sinks))
-	for _, f := range r.Plan.Flows {
-		if f.Sink != nil && slices.Contains(sinks, sinkName(f)) {
-			w.rows(f.Name, r.ref.sinks[f.Name].rows, nil)
-		}
+	w.section("sinks", len(of.sinks))
+	for _, f := range of.sinks {
+		w.rows(f.Name, o.sinks[f.Name].rows)
 	}
-	w.section("failures", len(failures))
-	for _, f := range failures {
-		w.line(2, "%s", f)
-	}
-	if len(tables)+len(sinks)+len(failures) == 0 {
+	if len(o.failed) == 0 && len(of.tables)+len(of.sinks) == 0 {
 		w.line(1, "failures: {}")
+		return nil
 	}
+	w.section("failures", len(o.failed))
+	for _, flow := range sorted(o.failed) {
+		w.line(2, "%s: %s", quote(flow), o.failed[flow].Code)
+	}
+	return nil
 }
 
 // readsTime reports whether the times of records matter to a flow.
@@ -120,11 +145,7 @@ func (w *writer) section(name string, n int) {
 	}
 }
 
-func (w *writer) rows(name string, rows map[string]int, err error) {
-	if err != nil {
-		w.line(2, "# the rows of %s cannot be read: %v", name, err)
-		return
-	}
+func (w *writer) rows(name string, rows map[string]int) {
 	if len(rows) == 0 {
 		w.line(2, "%s: []", quote(name))
 		return

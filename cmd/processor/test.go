@@ -62,7 +62,7 @@ and the store are in memory, sinks are replaced. Exit code 0: all the same; 1: s
 	flags.StringVar(&f.dup, "dup", "20%", "share of the batches after which a flow into a keyed table reads everything again")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the first run, each further one has the next number (default: a random one, which is printed)")
 	flags.BoolVar(&f.withinKey, "shuffle-within-key", false, "shuffle the records of one Kafka key, too")
-	flags.StringVar(&f.save, "save", "", "write the small case of the first difference to this file, as a test file")
+	flags.StringVar(&f.save, "save", "", "write a test file: the small case of the first difference, or, when all is the same, the samples with what came out of them")
 	return c
 }
 
@@ -76,11 +76,14 @@ func (a *app) test(ctx context.Context, f testFlags) error {
 		return err
 	}
 	shown := newRehearsal(a.err)
-	o.Progress = shown.look
+	o.Progress, o.Record = shown.look, f.save != ""
 	var reports []*trial.Report
 	for _, c := range cases {
 		r, err := trial.Rehearse(ctx, c, o)
 		shown.clear()
+		if ctx.Err() != nil {
+			return fmt.Errorf("stopped in test %s", c.Name)
+		}
 		if err != nil {
 			return fmt.Errorf("test %s: %w", c.Name, err)
 		}
@@ -245,7 +248,7 @@ func (f *testFlags) sampled(ctx context.Context, p *plan.Pipeline) (*trial.Case,
 	return c, c.Check()
 }
 
-// saveCase writes the small case of the first report that has one.
+// saveCase writes what the first report that has something gives to write.
 func (a *app) saveCase(path string, p *plan.Pipeline, reports []*trial.Report) error {
 	if path == "" {
 		return nil
@@ -254,7 +257,11 @@ func (a *app) saveCase(path string, p *plan.Pipeline, reports []*trial.Report) e
 		path = filepath.Join(p.Dir, path)
 	}
 	for _, r := range reports {
-		if r.Reduced == nil {
+		text := r.Reduced
+		if r.Equal() {
+			text = r.Recorded
+		}
+		if text == nil {
 			continue
 		}
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -264,7 +271,7 @@ func (a *app) saveCase(path string, p *plan.Pipeline, reports []*trial.Report) e
 		if err != nil {
 			return err
 		}
-		if _, err := f.Write(r.Reduced); err != nil {
+		if _, err := f.Write(text); err != nil {
 			f.Close()
 			return err
 		}

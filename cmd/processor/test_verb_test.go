@@ -121,6 +121,26 @@ func TestTestVerbSavesSmallCase(t *testing.T) {
 	}
 }
 
+// Samples whose order does not matter are saved with what came out of them, and pass as a test file.
+func TestTestVerbSavesSamples(t *testing.T) {
+	sql := strings.Replace(tested, "v, '${suffix}' AS s", "v, _metadata.timestamp AS at", 1) + `
+CREATE SINK out FORMAT file OPTIONS (path => 'out', format => 'json');
+CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT id FROM STREAM(latest) WITH (readChangeFeed = true);
+CREATE STREAMING TABLE bad AS SELECT v FROM STREAM read_kafka(subscribe => 'in', format => 'json', schema => 'v BOOLEAN');`
+	dir := testedProject(t, sql, nil)
+	if _, _, err := command("test", dir, "--sample", "in=in.json", "--save", "tests/saved.yml"); !strings.Contains(err, "saved to") {
+		t.Fatal(err)
+	}
+	out := must(t, "test", dir)
+	if !strings.Contains(out, "test trial: as expected; the same in 10 shuffled runs") || !strings.Contains(out, "flow bad fails: CANNOT_PARSE_JSON_FIELD") {
+		t.Error(out)
+	}
+	saved, err := os.ReadFile(filepath.Join(dir, "tests/saved.yml"))
+	if err != nil || strings.Count(string(saved), "- {value: ") != 3 || strings.Count(string(saved), `- {"id":`) != 4 {
+		t.Errorf("%v\n%s", err, saved)
+	}
+}
+
 // A test that can compare nothing does not pass.
 func TestTestVerbProvesSomething(t *testing.T) {
 	dir := testedProject(t, strings.Replace(tested, "'${suffix}'", "now()", 1), nil)
