@@ -35,7 +35,7 @@ func (d *Disk) FS() vfs.FS {
 }
 
 // FailAt arranges for fails to be called just before the k-th write from now: whatever creates, changes, syncs or removes
-// something. It is called by whoever writes, and once.
+// something. It is called once, by whoever writes, and nothing is written meanwhile.
 func (d *Disk) FailAt(k int, fails func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -47,16 +47,21 @@ func (d *Disk) count(op errorfs.Op) error {
 		return nil
 	}
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.writes++
-	fails := d.fails
-	if d.writes != d.at {
-		fails = nil
-	}
-	d.mu.Unlock()
-	if fails != nil {
-		fails()
+	if d.writes == d.at {
+		d.fails()
 	}
 	return nil
+}
+
+// Disarm calls a failure off and returns how many writes there were left until then; 0 when it has come, or there was none.
+func (d *Disk) Disarm() (left int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	left = max(0, d.at-d.writes)
+	d.at = 0
+	return left
 }
 
 // Writes is how many there have been.

@@ -26,7 +26,8 @@ type Step struct {
 	Kind     Kind
 	Name     string          // of a topic, table, flow or sink
 	Messages []model.Message // of Produce
-	Offset   int             // of Trim
+	Offset   int             // of Trim; of Outage the write
+	Survives int             // of Outage: percent of what was not synced
 }
 
 // Kind is what a step does.
@@ -43,6 +44,7 @@ const (
 	Stop       Kind = "stop"        // a daemon that is still up stops
 	Crash      Kind = "crash"       // the power fails
 	Refuse     Kind = "refuse"      // a sink refuses its next batch
+	Outage     Kind = "outage"      // the power fails in the next run or reset, before a write to the disk
 )
 
 // command is a command of a scenario, with the answer of the model.
@@ -105,9 +107,14 @@ func (s *script) step(step Step) {
 		s.reset(step.Name)
 	case Refuse:
 		s.say("fail "+step.Name, "", "")
+	case Outage:
+		s.say(fmt.Sprintf("outage %d survives=%d", step.Offset, step.Survives), "", "")
 	case Run:
 		s.run("run", nil, false)
 	case RefreshAll:
+		if !s.begun {
+			s.apply() // there is nothing yet to compute anew
+		}
 		s.run("run full-refresh-all", nil, true)
 	case Refresh:
 		s.refresh(step.Name)

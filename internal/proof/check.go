@@ -33,28 +33,34 @@ type Harm struct {
 
 // Check runs a case in the engine and returns the first difference from the model, nil for none.
 func Check(c *Case, engine *eval.Engine, harm Harm) (*Difference, error) {
+	d, _, err := check(c, engine, harm)
+	return d, err
+}
+
+// check reports also whether an outage of the case has come.
+func check(c *Case, engine *eval.Engine, harm Harm) (d *Difference, failed bool, err error) {
 	dir, err := os.MkdirTemp("", "proof-")
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer os.RemoveAll(dir)
 	p, err := scenario.NewProgram(dir, c.Variant, harm.Through, engine)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer p.Close()
 	for _, s := range c.script(harm.Rule) {
 		got, err := p.Do(s.line, s.input)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.line, err)
+			return nil, false, fmt.Errorf("%s: %w", s.line, err)
 		}
 		if got = strings.TrimSuffix(got, "\n"); got != s.want {
 			command := s.line
 			if s.input != "" {
 				command += "\n" + s.input
 			}
-			return &Difference{Command: command, Got: got, Want: s.want, Invalid: strings.HasPrefix(s.line, "pipeline")}, nil
+			return &Difference{Command: command, Got: got, Want: s.want, Invalid: strings.HasPrefix(s.line, "pipeline")}, false, nil
 		}
 	}
-	return nil, nil
+	return nil, !p.OutageToCome(), nil
 }

@@ -280,8 +280,10 @@ func (g *generator) next() {
 		g.add(Step{Kind: Refresh, Name: table.Name})
 	case n < 86:
 		g.add(Step{Kind: RefreshAll})
-	case n < 90:
+	case n < 88:
 		g.add(Step{Kind: Crash})
+	case n < 90:
+		g.add(Step{Kind: Outage, Offset: 1 + g.IntN(150), Survives: pick(g, 0, 50, 100)})
 	case n < 93:
 		g.add(Step{Kind: Stop})
 	case n < 96:

@@ -34,6 +34,7 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 	"stop":     func(_ context.Context, w *world, _ *words) (string, error) { w.down(); return "", nil },
 	"crash":    crash,
 	"reset":    reset,
+	"outage":   arrangeOutage,
 	"fail":     fail,
 	"hold":     hold,
 	"show":     showFile,
@@ -270,6 +271,7 @@ func (w *world) sinkNamed(a *words) (*plan.Sink, error) {
 
 func crash(_ context.Context, w *world, _ *words) (string, error) {
 	if w.up == nil {
+		w.looked()
 		w.disk = w.crashed() // nothing runs: what was stopped softly is on disk
 		return "", nil
 	}
@@ -283,22 +285,7 @@ func reset(ctx context.Context, w *world, a *words) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var generation uint64
-	if w.up != nil {
-		generation, err = w.up.daemon.ResetCheckpoint(ctx, f.Name)
-	} else {
-		var s *state.Store
-		if s, err = w.stored(false); err != nil {
-			return "", err
-		}
-		defer s.Close()
-		if err = s.Reset(nil, []string{f.Name}); err == nil {
-			var flow *state.Flow
-			if flow, err = s.Flow(f.Name); err == nil {
-				generation = flow.Generation()
-			}
-		}
-	}
+	generation, err := w.reset(ctx, f.Name)
 	return fmt.Sprintf("generation %d", generation), err
 }
 

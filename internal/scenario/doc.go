@@ -20,6 +20,7 @@
 //	                                                               runs until everything has been applied; shows who failed
 //	step FLOW [batches=N] [messages | states]                      runs until the flow has committed N batches, then stops
 //	stop | crash                                                   stops a daemon that stays up between commands
+//	outage WRITES [survives=PERCENT]                               the power fails before that write of the next run or reset; it goes on after it
 //	reset FLOW                                                     resets the flow's checkpoint
 //	fail SINK [times=N] [final]                                    the sink refuses its next batches
 //	hold SINK                                                      the sink gives no answer to its next batch

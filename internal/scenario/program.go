@@ -77,5 +77,8 @@ func (p *Program) Do(command, input string) (string, error) {
 	return p.world.execute(name, args, strings.TrimSuffix(input, "\n"))
 }
 
+// OutageToCome reports whether an outage was arranged and has not come, since nothing was written so often.
+func (p *Program) OutageToCome() bool { return p.world.outage != nil }
+
 // Close stops what runs.
 func (p *Program) Close() { p.world.close() }

@@ -10,6 +10,7 @@ import (
 	"sluice/batch"
 	"sluice/daemon"
 	"sluice/eventlog"
+	"sluice/fault"
 	"sluice/internal/disk"
 	"sluice/plan"
 )
@@ -38,13 +39,15 @@ func (w *world) start(s daemon.Selection, halt func(*run, *eventlog.BatchDone) b
 	r := &run{world: w, halt: halt, whole: s.Refresh == nil && s.FullRefresh == nil, ended: make(chan struct{}), status: map[string]*eventlog.FlowProgress{}}
 	o := w.options()
 	o.Select, o.Listen, o.OpenSink = s, r.hear, r.openSink
+	take, soft := context.WithCancel(context.Background())
+	do, hard := context.WithCancel(context.Background())
+	r.soft, r.hard = soft, hard
+	w.looked()
+	w.arm(r.cut)
 	var err error
 	if r.daemon, err = daemon.Start(context.Background(), o); err != nil {
 		return nil, err
 	}
-	take, soft := context.WithCancel(context.Background())
-	do, hard := context.WithCancel(context.Background())
-	r.soft, r.hard = soft, hard
 	go func() {
 		defer close(r.ended)
 		r.daemon.Run(take, do)
@@ -87,6 +90,18 @@ func (r *run) crash() {
 		defer r.power.Unlock()
 		r.dark = true
 		r.disk = r.world.crashed()
+		r.soft()
+		r.hard()
+	})
+}
+
+// cut is a power cut in the middle of a write: left is what the next daemon finds.
+func (r *run) cut(left *disk.Disk) {
+	r.end(func() {
+		r.power.Lock()
+		defer r.power.Unlock()
+		r.dark = true
+		r.disk = left
 		r.soft()
 		r.hard()
 	})
@@ -263,17 +278,23 @@ func (w *world) apply(s daemon.Selection, show func(*run) string) (string, error
 		halt = func(*run, *eventlog.BatchDone) bool { return true }
 	}
 	crashed := !w.variant.is("stop", "crash")
+	before, err := w.generations()
+	if err != nil && !fault.Of(err, fault.StoreNotFound) {
+		return "", err
+	}
+	if w.up != nil {
+		w.arm(w.up.cut)
+	}
 	for {
-		r := w.up
-		if r == nil {
-			var err error
-			if r, err = w.start(s, halt); err != nil {
+		if w.up == nil {
+			if w.up, err = w.start(s, halt); err != nil {
 				return "", err
 			}
-			s = again(s)
 		}
-		w.up = r
-		if err := r.settle(); err != nil {
+		r := w.up
+		err := r.settle()
+		w.disarm()
+		if err != nil {
 			return "", err
 		}
 		switch {
@@ -288,6 +309,9 @@ func (w *world) apply(s daemon.Selection, show func(*run) string) (string, error
 			return show(r), nil
 		}
 		w.down()
+		if s, err = w.goOn(s, before); err != nil {
+			return "", err
+		}
 	}
 }
 

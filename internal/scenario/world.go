@@ -41,8 +41,10 @@ type world struct {
 	disk    *disk.Disk
 	through Through // what stands between the daemon and disk and sinks
 	crashes int
+	outage  *outage // to come, or nil
 	plan    *plan.Pipeline
-	up      *run // a daemon that stays up between commands, or nil
+	up      *run         // a daemon that stays up between commands, or nil
+	shown   *state.Store // of a stopped daemon, kept open from one look to the next, or nil
 }
 
 // newWorld starts a world in an empty folder. engine answers queries beside a stopped daemon.
@@ -62,6 +64,7 @@ func newWorld(dir string, v variant, engine *eval.Engine) (*world, error) {
 
 func (w *world) close() {
 	w.down()
+	w.looked()
 	w.client.Close()
 	w.broker.Close()
 }
@@ -128,6 +131,7 @@ func (w *world) options() daemon.Options {
 
 // stored opens the store of a stopped daemon.
 func (w *world) stored(readOnly bool) (*state.Store, error) {
+	w.looked()
 	return state.Open(state.Options{Dir: w.plan.Storage, FS: w.disk.FS(), Pipeline: w.plan.Name, ReadOnly: readOnly})
 }
 
@@ -136,12 +140,21 @@ func (w *world) look(f func(*state.Store) error) error {
 	if w.up != nil {
 		return f(w.up.daemon.State())
 	}
-	s, err := w.stored(true)
-	if err != nil {
-		return err
+	if w.shown == nil {
+		var err error
+		if w.shown, err = w.stored(true); err != nil {
+			return err
+		}
 	}
-	defer s.Close()
-	return f(s)
+	return f(w.shown)
+}
+
+// looked says that the store may be another one when it is looked at next.
+func (w *world) looked() {
+	if w.shown != nil {
+		_ = w.shown.Close()
+		w.shown = nil
+	}
 }
 
 // rows runs a query and returns its rows, sorted, under a line with the names of its columns.
