@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -99,6 +100,7 @@ func TestContainers(t *testing.T) {
 		{"kill -9 loses and doubles nothing", killed},
 		{"a verb reads the store of a stopped daemon", offline},
 		{"secrets are not shown", secret},
+		{"a backup is restored", restored},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(t, s, want) }) {
 			break
@@ -118,6 +120,9 @@ func shown(t *testing.T, s *stack, _ newest) {
 	}
 	if out := s.verb(t, "query", "SELECT count(*) AS n FROM ticks", "-o", "csv"); out != "n\n197\n" {
 		t.Errorf("query: %s", out)
+	}
+	if out := s.verb(t, "dry-run", "--connect", "--set", "kafka.bootstrap.servers=kafka:9092", "-o", "csv"); strings.Count(out, ",ok,") != 3 {
+		t.Errorf("dry-run --connect: %s", out)
 	}
 	if code, _ := s.get(t, "/metrics", ""); code != http.StatusUnauthorized {
 		t.Errorf("metrics without the token: %d", code)
@@ -246,6 +251,47 @@ func secret(t *testing.T, s *stack, _ newest) {
 		if strings.Contains(logs, hidden) {
 			t.Errorf("%s is in the log", hidden)
 		}
+	}
+}
+
+// As docs/operations.md says: the volume goes out, away, and in again, and the daemon goes on where it was.
+func restored(t *testing.T, s *stack, want newest) {
+	id, volume := s.container(t), s.project+"_sluice"
+	mustDocker(t, "stop", id)
+	archive := filepath.Join(t.TempDir(), "backup.tar")
+	piped(t, nil, archive, "cp", id+":/var/lib/sluice", "-")
+	mustDocker(t, "rm", id)
+	mustDocker(t, "volume", "rm", volume)
+	restore := s.project + "restore"
+	mustDocker(t, "create", "--name", restore, "--volume", volume+":/var/lib/sluice", s.image)
+	defer mustDocker(t, "rm", restore)
+	in, err := os.Open(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	piped(t, in, os.DevNull, "cp", "-", restore+":/var/lib")
+	s.compose(t, "up", "--detach", "--no-deps", "sluice")
+	s.produce(t, want, 500)
+	s.arrive(t, want)
+	if got := s.flows(t)["publish"]; got != "RUNNING" {
+		t.Errorf("publish is %s", got)
+	}
+}
+
+// piped runs Docker's command line with a file as its input and another as its output.
+func piped(t *testing.T, in io.Reader, out string, args ...string) {
+	t.Helper()
+	f, err := os.Create(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var complaints bytes.Buffer
+	c := exec.Command("docker", args...)
+	c.Stdin, c.Stdout, c.Stderr = in, f, &complaints
+	if err := c.Run(); err != nil {
+		t.Fatalf("docker %v: %v\n%s", args, err, complaints.String())
 	}
 }
 

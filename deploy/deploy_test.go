@@ -69,6 +69,9 @@ func TestCompose(t *testing.T) {
 		}
 	}
 	version := regexp.MustCompile(`(?m)^## (\S+)`).FindStringSubmatch(read(t, "../CHANGELOG.md"))[1]
+	if !strings.Contains(read(t, "../README.md"), "sluice/sluice:"+version+" ") {
+		t.Errorf("the README does not run the image of version %s", version)
+	}
 	if want := "${SLUICE_IMAGE:-sluice/sluice:" + version + "}"; daemon.Image != want || c.Services["seed"].Image != want {
 		t.Errorf("images are %s and %s, want %s", daemon.Image, c.Services["seed"].Image, want)
 	}
@@ -95,5 +98,36 @@ func TestQueries(t *testing.T) {
 	}
 	if asked < 20 {
 		t.Errorf("only %d metrics were found in the files", asked)
+	}
+}
+
+// TestAlerts checks that every alert says how bad it is, and that docs/operations.md says what to do.
+func TestAlerts(t *testing.T) {
+	var file struct {
+		Groups []struct {
+			Rules []struct {
+				Alert, Expr, For    string
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "alerts.yml")), &file); err != nil {
+		t.Fatal(err)
+	}
+	manual := read(t, "../docs/operations.md")
+	seen := 0
+	for _, g := range file.Groups {
+		for _, r := range g.Rules {
+			seen++
+			if r.Expr == "" || r.Annotations["summary"] == "" || r.Labels["severity"] != "critical" && r.Labels["severity"] != "warning" {
+				t.Errorf("%+v", r)
+			}
+			if !strings.Contains(manual, "\n| "+r.Alert+" | ") {
+				t.Errorf("docs/operations.md has no row for %s", r.Alert)
+			}
+		}
+	}
+	if rows := len(regexp.MustCompile(`(?m)^\| Sluice[A-Z]`).FindAllString(manual, -1)); rows != seen {
+		t.Errorf("docs/operations.md has rows for %d alerts, there are %d", rows, seen)
 	}
 }
