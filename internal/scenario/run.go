@@ -2,7 +2,9 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +34,7 @@ type run struct {
 	mu     sync.Mutex
 	ending bool
 	status map[string]*eventlog.FlowProgress
+	early  error // a flow wrote before its turn
 }
 
 // start starts a daemon.
@@ -63,10 +66,39 @@ func (r *run) hear(e eventlog.Event) {
 		r.status[e.Flow] = e
 		r.mu.Unlock()
 	case *eventlog.BatchDone:
+		r.inOrder(e.Flow)
 		if r.halt != nil && r.halt(r, e) {
 			r.interrupt()
 		}
 	}
+}
+
+// inOrder holds a batch of a flow against PT-08: who it waits for is through. Every scenario checks it.
+func (r *run) inOrder(flow string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.world.plan.Flows {
+		if f.Name != flow || r.early != nil {
+			continue
+		}
+		for _, before := range waitsFor(f, r.world.plan.Continuous) {
+			switch e := r.status[before]; {
+			case e == nil:
+				r.early = fmt.Errorf("flow %s writes, and %s, for which it waits, has not begun", flow, before)
+			case e.Status != eventlog.Completed && e.Status != eventlog.Idle && e.Status != eventlog.Excluded:
+				r.early = fmt.Errorf("flow %s writes, and %s, for which it waits, is %s", flow, before, e.Status)
+			}
+		}
+	}
+}
+
+// waitsFor are the flows that must be through before f begins: those that it names and, in a triggered run, those that write what
+// it reads (DO-01, D-52).
+func waitsFor(f *plan.Flow, continuous bool) []string {
+	if continuous {
+		return f.DependsOn
+	}
+	return slices.Concat(f.DependsOn, f.Upstream)
 }
 
 // interrupt ends the daemon as the variant says: softly, so that it finishes what it has in hand, or by a crash.
@@ -213,6 +245,12 @@ func same(have, end batch.Position) bool {
 	return true
 }
 
+func (r *run) wroteEarly() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.early
+}
+
 // hangs says what every flow is doing.
 func (r *run) hangs() error {
 	var out strings.Builder
@@ -292,7 +330,7 @@ func (w *world) apply(s daemon.Selection, show func(*run) string) (string, error
 			}
 		}
 		r := w.up
-		err := r.settle()
+		err := errors.Join(r.settle(), r.wroteEarly())
 		w.disarm()
 		if err != nil {
 			return "", err

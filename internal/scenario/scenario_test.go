@@ -11,6 +11,8 @@ import (
 	"go.uber.org/goleak"
 
 	"sluice/eval"
+	"sluice/eventlog"
+	"sluice/plan"
 )
 
 func TestMain(m *testing.M) {
@@ -85,5 +87,24 @@ func TestFamilyIsPairwise(t *testing.T) {
 	}
 	if one, err := family(map[string]string{"limit": "3", "partitions": "1", "mode": "continuous", "restart": "no", "stop": "soft"}); err != nil || len(one) != 1 {
 		t.Errorf("all axes fixed: %v %v", one, err)
+	}
+}
+
+// A batch that comes before its turn is found, whoever it waits for (PT-08).
+func TestABatchBeforeItsTurnIsFound(t *testing.T) {
+	before, live := &plan.Flow{Name: "before", Once: true}, &plan.Flow{Name: "live", DependsOn: []string{"before"}, Upstream: []string{"writer"}}
+	for _, c := range []struct {
+		status     eventlog.Status
+		continuous bool
+		early      bool
+	}{{eventlog.Completed, true, false}, {eventlog.Idle, true, false}, {eventlog.Running, true, true}, {eventlog.Failed, true, true}, {"", true, true}, {eventlog.Completed, false, true}} {
+		r := &run{world: &world{plan: &plan.Pipeline{Flows: []*plan.Flow{before, live}, Continuous: c.continuous}}, status: map[string]*eventlog.FlowProgress{}}
+		if c.status != "" {
+			r.hear(&eventlog.FlowProgress{Flow: "before", Status: c.status})
+		}
+		r.hear(&eventlog.BatchDone{Flow: "live"})
+		if (r.wroteEarly() != nil) != c.early {
+			t.Errorf("%+v: %v", c, r.wroteEarly())
+		}
 	}
 }
