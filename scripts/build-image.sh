@@ -41,5 +41,9 @@ tar -C $root --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=1777 -rf dist
 cp deploy/Dockerfile dist/image/
 rm -r $root
 
+before=$(docker image inspect -f '{{.Id}}' "$image" 2>/dev/null || true)
 quiet docker build -q -t "$image" dist/image
+if [ -n "$before" ] && [ "$before" != "$(docker image inspect -f '{{.Id}}' "$image")" ]; then
+  docker rmi "$before" >/dev/null 2>&1 || true # the one that had the name; it stays where a container or another name uses it
+fi
 echo "built $image ($(($(docker image inspect -f '{{.Size}}' "$image") / 1000000)) MB)"

@@ -97,6 +97,8 @@ func provoke(t *testing.T, brokers, sql string) {
 		{"events", "-o", "json"},
 		{"reset-checkpoint", "t"},
 		{"query", "SELECT nothing FROM t"},
+		{"digest", "-o", "json"},
+		{"sink", "adopt", "f"},
 	} {
 		_, out, err := command(append(args, "--spec", dir, "--set", "kafka.bootstrap.servers="+brokers)...)
 		told(t, strings.Join(args, " "), out, err)
