@@ -28,7 +28,7 @@ func newFold(fields []batch.Field) *fold {
 	return &fold{fields: fields, seen: map[uint64]uint64{}, rows: map[string]int{}}
 }
 
-var seed = maphash.MakeSeed()
+var hashSeed = maphash.MakeSeed()
 
 // accept takes a batch. One that it has is not taken again; it must bring the same rows (FB-09, D-42).
 func (f *fold) accept(id batch.ID, rows sink.Rows) error {
@@ -74,7 +74,7 @@ func (f *fold) note(format string, args ...any) {
 
 func hashOf(lines []string, change []sink.Change) uint64 {
 	var h maphash.Hash
-	h.SetSeed(seed)
+	h.SetSeed(hashSeed)
 	for i, line := range lines {
 		_, _ = h.WriteString(line)
 		what := byte('+')

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,16 +23,17 @@ import (
 const drainTimeout = 10 * time.Second
 
 // Latest takes samples of the real topics: of each topic the last n committed records, with keys, headers, times and
-// partitions. It reads: it joins no group, writes no offset and makes no topic.
-func Latest(ctx context.Context, p *plan.Pipeline, n int) (map[string]Topic, error) {
-	topics := map[string]Topic{}
+// partitions. Topics that have a sample already are left alone. It reads: it joins no group, writes no offset and makes no topic.
+func Latest(ctx context.Context, p *plan.Pipeline, n int, have map[string]Topic) (map[string]Topic, error) {
+	topics := maps.Clone(have)
 	for _, f := range p.Flows {
-		if f.Input.Kind != plan.FromKafka {
+		v, wanted := connection(f, topics)
+		if !wanted {
 			continue
 		}
-		found, err := latest(ctx, p, f, n)
+		found, err := latest(ctx, kafka.Config{Options: v, Stream: true, Bootstrap: p.Servers, DrainTimeout: drainTimeout}, n)
 		if err != nil {
-			return nil, err
+			return nil, option.NewMask(f.Secrets...).Error(err) // D-54
 		}
 		for name, t := range found {
 			if _, ok := topics[name]; !ok {
@@ -42,11 +44,24 @@ func Latest(ctx context.Context, p *plan.Pipeline, n int) (map[string]Topic, err
 	return topics, nil
 }
 
-// latest takes samples of the topics of one flow.
-func latest(ctx context.Context, p *plan.Pipeline, f *plan.Flow, n int) (topics map[string]Topic, err error) {
-	own := append(client.Options(client.Consumer), option.Spec{Name: "subscribe"}, option.Spec{Name: "subscribePattern"})
-	v := f.Input.Options.Without(func(name string) bool { return !own.Has(name) })
-	c := kafka.Config{Options: v.With(option.Given{Name: "on_null_value", Value: "keep"}), Stream: true, Bootstrap: p.Servers, DrainTimeout: drainTimeout}
+// connection are the options of a flow's source that say where its topics are, without those that have a sample; wanted says that
+// some are left.
+func connection(f *plan.Flow, have map[string]Topic) (v option.Values, wanted bool) {
+	if f.Input.Kind != plan.FromKafka {
+		return v, false
+	}
+	own := append(client.Options(client.Consumer), option.Spec{Name: "subscribePattern"})
+	v = f.Input.Options.Without(func(name string) bool { return !own.Has(name) })
+	v = v.With(option.Given{Name: "on_null_value", Value: "keep"})
+	if v.Has("subscribePattern") {
+		return v, true
+	}
+	left := slices.DeleteFunc(f.Input.Options.List("subscribe"), func(topic string) bool { _, ok := have[topic]; return ok })
+	return v.With(option.Given{Name: "subscribe", Value: strings.Join(left, ",")}), len(left) > 0
+}
+
+// latest takes samples of the topics of one source.
+func latest(ctx context.Context, c kafka.Config, n int) (topics map[string]Topic, err error) {
 	for _, field := range kafka.Meta() {
 		c.Columns = append(c.Columns, source.Column{Field: field, Meta: field.Name})
 	}
@@ -64,29 +79,18 @@ func latest(ctx context.Context, p *plan.Pipeline, f *plan.Flow, n int) (topics 
 		return nil, err
 	}
 	partitions := map[string][][]Record{}
-	at := batch.Position{}
+	from := batch.Position{}
 	for _, m := range end {
 		topic, partition := split(m.Split)
 		for len(partitions[topic]) <= partition {
 			partitions[topic] = append(partitions[topic], nil)
 		}
-		from, _ := start.Find(m.Split)
-		m.Next.At = max(from.Next.At, m.Next.At-int64(n))
-		at = at.Put(m)
+		first, _ := start.Find(m.Split)
+		m.Next.At = max(first.Next.At, m.Next.At-int64(n))
+		from = from.Put(m)
 	}
-	for {
-		rows, r, _, err := s.Read(ctx, at, batch.Limit{Until: end})
-		if err != nil {
-			return nil, err
-		}
-		if len(r.Splits) == 0 {
-			break
-		}
-		for i := range rows.Len {
-			topic, record := recordOf(&rows, i)
-			partitions[topic][record.Partition] = append(partitions[topic][record.Partition], record)
-		}
-		at = at.With(r)
+	if err := read(ctx, s, from, end, partitions); err != nil {
+		return nil, err
 	}
 	topics = map[string]Topic{}
 	for name, parts := range partitions {
@@ -94,6 +98,21 @@ func latest(ctx context.Context, p *plan.Pipeline, f *plan.Flow, n int) (topics 
 		topics[name] = Topic{Partitions: int32(len(parts)), Records: records[max(0, len(records)-n):]}
 	}
 	return topics, nil
+}
+
+// read puts the records between two positions into their partitions.
+func read(ctx context.Context, s *kafka.Source, from, end batch.Position, into map[string][][]Record) error {
+	for {
+		rows, r, _, err := s.Read(ctx, from, batch.Limit{Until: end})
+		if err != nil || len(r.Splits) == 0 {
+			return err
+		}
+		for i := range rows.Len {
+			topic, record := recordOf(&rows, i)
+			into[topic][record.Partition] = append(into[topic][record.Partition], record)
+		}
+		from = from.With(r)
+	}
 }
 
 // split takes the name of a partition apart.

@@ -21,7 +21,7 @@ type Options struct {
 // Progress says how far a rehearsal is.
 type Progress struct {
 	Case        string
-	Done, Total int // runs, the reference run included
+	Done, Total int // rehearsed runs
 	Reducing    bool
 }
 

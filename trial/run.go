@@ -32,10 +32,10 @@ type world struct {
 
 // tally counts what happened in a run.
 type tally struct {
-	crashes, resets, batches int
-	read                     map[string]int64 // records by flow
-	failed                   map[string]*fault.Error
-	skipped                  map[string]string
+	crashes, resets int
+	read            map[string]int64 // records by flow
+	failed          map[string]*fault.Error
+	skipped         map[string]string
 }
 
 // run lets a pipeline work off topics, through every crash and reset, and returns what came of it.
@@ -142,7 +142,6 @@ func (s *session) hear(e eventlog.Event) {
 		s.mu.Unlock()
 	case *eventlog.BatchDone:
 		s.mu.Lock()
-		s.batches++
 		s.read[e.Flow] += e.Outcome.Read
 		s.mu.Unlock()
 		if s.chaos.strikes() {

@@ -41,6 +41,7 @@ type Test struct {
 	Path          string
 	Name          string
 	Configuration map[string]string
+	Places        map[string]fault.Pos // of its entries
 
 	topics map[string]Topic
 	files  map[string]File
@@ -68,10 +69,14 @@ func ReadTest(path, dir string) (*Test, error) {
 	if err != nil {
 		return nil, fault.New(fault.TestFileInvalid, "%s cannot be read", path).Because(err)
 	}
+	return parseTest(string(text), path, dir)
+}
+
+func parseTest(text, path, dir string) (*Test, error) {
 	r := testReader{document: document{file: path}, dir: dir}
 	r.test = Test{Path: path, Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)),
-		Configuration: map[string]string{}, topics: map[string]Topic{}, files: map[string]File{}}
-	if root := r.root(string(text)); root != nil {
+		Configuration: map[string]string{}, Places: map[string]fault.Pos{}, topics: map[string]Topic{}, files: map[string]File{}}
+	if root := r.root(text); root != nil {
 		r.read(root)
 	}
 	if len(r.problems) > 0 {
@@ -88,7 +93,7 @@ func (r *testReader) read(root ast.Node) {
 	}
 	if e, ok := fields["configuration"]; ok {
 		for _, c := range r.mapping(e.value, "configuration") {
-			r.test.Configuration[c.key] = r.text(c.value, "configuration "+c.key)
+			r.test.Configuration[c.key], r.test.Places[c.key] = r.text(c.value, "configuration "+c.key), c.pos
 		}
 	}
 	if e, ok := fields["topics"]; ok {

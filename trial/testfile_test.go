@@ -178,3 +178,25 @@ func TestArrange(t *testing.T) {
 		t.Error(names)
 	}
 }
+
+// No text makes the reader of test files panic, and what it takes it also binds to a pipeline or refuses.
+func FuzzTestFile(f *testing.F) {
+	cases, err := os.ReadFile("testdata/testfiles.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for part := range strings.SplitSeq(string(cases), "test\n") {
+		text, _, _ := strings.Cut(part, "----")
+		f.Add(text)
+	}
+	p := pipeline(f, goldenSQL, nil)
+	f.Fuzz(func(t *testing.T, text string) {
+		test, err := parseTest(text, "t.yml", p.Dir)
+		if err != nil {
+			return
+		}
+		if c, err := test.Case(p); err == nil {
+			_ = c.Check()
+		}
+	})
+}

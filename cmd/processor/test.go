@@ -16,7 +16,6 @@ import (
 
 	"sluice/daemon"
 	"sluice/fault"
-	"sluice/option"
 	"sluice/plan"
 	"sluice/trial"
 )
@@ -207,8 +206,13 @@ func (a *app) testCase(p *plan.Pipeline, file string) (*trial.Case, error) {
 		maps.Copy(set, o.Set)
 		o.Set = set
 		planned, problems := plan.Load(p.Spec, o, daemon.Connectors())
+		for _, e := range problems {
+			if at, ok := test.Places[strings.TrimPrefix(e.Pos.File, "--set ")]; ok {
+				e.Pos = at
+			}
+		}
 		if err := problems.Err(); err != nil {
-			return nil, fmt.Errorf("with the configuration of %s: %w", file, err)
+			return nil, err
 		}
 		p = planned
 	}
@@ -222,20 +226,11 @@ func (a *app) testCase(p *plan.Pipeline, file string) (*trial.Case, error) {
 // sampled is the case that flags make.
 func (f *testFlags) sampled(ctx context.Context, p *plan.Pipeline) (*trial.Case, error) {
 	c := &trial.Case{Name: p.Name, Plan: p, Topics: map[string]trial.Topic{}}
-	if f.last > 0 {
-		topics, err := trial.Latest(ctx, p, f.last)
-		if err != nil {
-			return nil, option.NewMask(p.Secrets...).Error(err)
-		}
-		c.Topics = topics
-	}
-	given := map[string]bool{}
 	for _, text := range f.samples {
 		topic, file, ok := strings.Cut(text, "=")
-		if !ok || topic == "" || file == "" || given[topic] {
+		if _, twice := c.Topics[topic]; !ok || topic == "" || file == "" || twice {
 			return nil, usage{fmt.Errorf("--sample takes TOPIC=FILE, once for each topic, not %q", text)}
 		}
-		given[topic] = true
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(p.Dir, file)
 		}
@@ -244,6 +239,12 @@ func (f *testFlags) sampled(ctx context.Context, p *plan.Pipeline) (*trial.Case,
 			return nil, err
 		}
 		c.Topics[topic] = sample
+	}
+	if f.last > 0 {
+		var err error
+		if c.Topics, err = trial.Latest(ctx, p, f.last, c.Topics); err != nil {
+			return nil, err
+		}
 	}
 	return c, c.Check()
 }

@@ -97,7 +97,7 @@ func TestTestVerbRunsTestFiles(t *testing.T) {
 		t.Errorf("exit %d\n%s", code, err)
 	}
 	dir = testedProject(t, tested, map[string]string{"tests/a.yml": "configuration: {sluice.nowhere: x}\ntopics: {in: {values: []}}\n"})
-	if code, _, err := command("test", dir); code != exitFailure || !strings.Contains(err, "nowhere") {
+	if code, _, err := command("test", dir); code != exitFailure || !strings.Contains(err, "tests/a.yml:1:17: UNKNOWN_OPTION") {
 		t.Errorf("exit %d\n%s", code, err)
 	}
 }
@@ -197,6 +197,12 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT id FROM STREAM(ids);`
 	if out := must(t, "test", dir, "--last", "7", "--sample", "in=more.json", "--shuffle", "1", "--set", "kafka.bootstrap.servers="+b.Brokers()[0]); !strings.Contains(out, "table ids: 1 rows") {
 		t.Error(out)
 	}
+	// A topic with a sample is not looked for there.
+	absent := testedProject(t, strings.Replace(sql, "'in,empty'", "'in,absent'", 1), map[string]string{"more.json": `{"id":"z"}`})
+	must(t, "test", absent, "--last", "7", "--sample", "absent=more.json", "--shuffle", "1", "--set", "kafka.bootstrap.servers="+b.Brokers()[0])
+	if code, _, err := command("test", absent, "--last", "7", "--set", "kafka.bootstrap.servers="+b.Brokers()[0]); code != exitFailure || !strings.Contains(err, "absent") {
+		t.Errorf("exit %d\n%s", code, err)
+	}
 	if after := state(); after != before {
 		t.Errorf("the cluster was\n%s\nand is\n%s", before, after)
 	}
@@ -206,6 +212,9 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT id FROM STREAM(ids);`
 func TestTestVerbOfExamples(t *testing.T) {
 	out := must(t, "test", "../../examples/stock_ticks", "--shuffle", "5", "--kill", "2")
 	if strings.Count(out, "the same in 5 shuffled runs with 10 crashes") != 2 || !strings.Contains(out, "table ticks: 197 rows") {
+		t.Error(out)
+	}
+	if out := must(t, "test", "../../examples/stock_ticks_one_table", "--shuffle", "2"); !strings.Contains(out, "table ticks: 197 rows") {
 		t.Error(out)
 	}
 	t.Chdir(t.TempDir())
