@@ -143,7 +143,7 @@ func ParseSpec(path, text string, o Overrides) (*Spec, fault.List) {
 	r.collect(entries)
 	r.configuration(o)
 	r.read()
-	if dir, ok := o.Env(EnvStorage); ok && dir != "" {
+	if dir, ok := o.Env(EnvStorage); ok {
 		r.storage(scalar{text: dir, pos: fault.Pos{File: "environment variable " + EnvStorage}})
 	}
 	if len(r.problems) > 0 {
@@ -275,7 +275,7 @@ func (r *specReader) public(n ast.Node, what string) (scalar, bool) {
 	case secret && what != "storage":
 		r.report(fault.InvalidVariable, v.pos, "%s cannot come from the environment, since such values are kept secret", what).WithHint("use ${name} with --set")
 		return v, false
-	case text == "":
+	case strings.TrimSpace(text) == "":
 		r.report(fault.SpecFieldNotString, v.pos, "%s is empty", what)
 		return v, false
 	}
@@ -285,6 +285,10 @@ func (r *specReader) public(n ast.Node, what string) (scalar, bool) {
 // storage takes a path, relative to the spec file or absolute, or a file:// URI (D-61).
 func (r *specReader) storage(v scalar) {
 	path := v.text
+	if strings.TrimSpace(path) == "" { // it would be the pipeline's own folder
+		r.report(fault.StorageRootInvalid, v.pos, "storage %q is not a place Sluice can keep state in", path).WithHint("name a folder, or leave the variable unset")
+		return
+	}
 	if scheme, _, ok := strings.Cut(path, ":"); ok && schemeName.MatchString(scheme) {
 		u, err := url.Parse(path)
 		if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !strings.HasPrefix(u.Path, "/") || u.RawQuery != "" || u.Fragment != "" {

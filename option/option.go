@@ -7,6 +7,7 @@ package option
 
 import (
 	"fmt"
+	"math"
 	"sort"
 	"strconv"
 	"strings"
@@ -37,6 +38,7 @@ type Spec struct {
 	Secret   bool // never printed
 	Values   []string
 	Prefix   bool // Name is a prefix: every option that starts with it is taken as text (kafka.)
+	Blank    bool // a text that is empty or only blanks says something; elsewhere it is refused
 	Doc      string
 }
 
@@ -84,11 +86,11 @@ func (s Set) Parse(what string, given []Given, at fault.Pos) (Values, fault.List
 			continue
 		}
 		if err := spec.check(g.Value); err != nil {
-			shown := strconv.Quote(g.Value)
-			if spec.Secret || g.Secret {
-				shown = "the value given"
+			e := fault.New(fault.InvalidOption, "option %q of %s: %s is not %v", name, what, spec.shown(g), err).At(g.Pos)
+			if blank(g.Value) {
+				e.WithHint("leave the option out to have its default, or none")
 			}
-			problems = append(problems, fault.New(fault.InvalidOption, "option %q of %s: %s is not %v", name, what, shown, err).At(g.Pos))
+			problems = append(problems, e)
 			continue
 		}
 		v.given[name] = g
@@ -128,9 +130,29 @@ func (s Set) names() []string {
 	return out
 }
 
-// check returns what the value should have been, as the end of a sentence.
+// shown is a value as messages show it. An empty one is shown even where it would be a secret, since that is the mistake.
+func (s Spec) shown(g Given) string {
+	if (s.Secret || g.Secret) && !blank(g.Value) {
+		return "the value given"
+	}
+	return strconv.Quote(g.Value)
+}
+
+// blank reports whether nobody wrote this value on purpose: it is what an environment variable that was never filled leaves.
+func blank(value string) bool { return strings.TrimSpace(value) == "" }
+
+// check returns what the value should have been, as the end of a sentence. No kind takes a blank value for its default or
+// for zero: what is empty by mistake would mean the opposite of what was wanted.
 func (s Spec) check(value string) error {
 	switch s.Kind {
+	case Text:
+		if !s.Blank && blank(value) {
+			return fmt.Errorf("a value")
+		}
+	case List:
+		if strings.Trim(value, ", \t\r\n") == "" {
+			return fmt.Errorf("a list of names")
+		}
 	case Bool:
 		if _, err := parseBool(value); err != nil {
 			return fmt.Errorf("true or false")
@@ -268,7 +290,7 @@ func parseBool(s string) (bool, error) {
 	switch strings.ToLower(s) {
 	case "true":
 		return true, nil
-	case "false", "":
+	case "false":
 		return false, nil
 	}
 	return false, fmt.Errorf("not a truth value")
@@ -276,9 +298,6 @@ func parseBool(s string) (bool, error) {
 
 // ParseDuration reads Go's form ("1m30s") and a number with a unit word ("5 minutes", "1 day").
 func ParseDuration(s string) (time.Duration, error) {
-	if s == "" {
-		return 0, nil
-	}
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
 		return d, nil
 	}
@@ -290,7 +309,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	units := map[string]time.Duration{"millisecond": time.Millisecond, "second": time.Second, "minute": time.Minute,
 		"hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
 	d, ok := units[strings.TrimSuffix(strings.ToLower(strings.TrimSpace(unit)), "s")]
-	if !ok {
+	if !ok || n > math.MaxInt64/int64(d) {
 		return 0, fmt.Errorf("not a duration: %q", s)
 	}
 	return time.Duration(n) * d, nil
@@ -298,9 +317,6 @@ func ParseDuration(s string) (time.Duration, error) {
 
 // ParseSize reads bytes, with KB, MB, GB (powers of 1000) or KiB, MiB, GiB (powers of 1024).
 func ParseSize(s string) (int64, error) {
-	if s == "" {
-		return 0, nil
-	}
 	text := strings.ToLower(strings.TrimSpace(s))
 	factor := int64(1)
 	for _, u := range []struct {

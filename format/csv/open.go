@@ -10,10 +10,10 @@ import (
 func ReadOptions() option.Set {
 	return option.Set{
 		{Name: "header", Kind: option.Bool, Default: "false", Doc: "The first record of each file names the columns; without it they are found by their places in the schema."},
-		{Name: "sep", Default: ",", Doc: `The character between fields; \t is a tab.`},
-		{Name: "quote", Default: `"`, Doc: "The character around fields that hold separators or line breaks; '' when no field is quoted."},
-		{Name: "escape", Default: "", Doc: "The character in front of a quote inside quotes; the quote itself if absent, as in RFC 4180."},
-		{Name: "nullValue", Default: "", Doc: "The text of an unquoted field that means NULL."},
+		{Name: "sep", Default: ",", Blank: true, Doc: `The character between fields; \t is a tab.`},
+		{Name: "quote", Default: `"`, Blank: true, Doc: "The character around fields that hold separators or line breaks; '' when no field is quoted."},
+		{Name: "escape", Default: "", Blank: true, Doc: "The character in front of a quote inside quotes; the quote itself if absent, as in RFC 4180."},
+		{Name: "nullValue", Default: "", Blank: true, Doc: "The text of an unquoted field that means NULL."},
 		format.TimestampUnitOption,
 		format.CorruptRecordOption,
 	}

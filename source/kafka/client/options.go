@@ -78,7 +78,7 @@ var connection = []setting{
 	text("ssl.keystore.location", "PEM file with the client's key and certificate chain.", func(c *Config, s string) { c.keyFile = s }),
 	text("ssl.keystore.certificate.chain", "The client's certificate chain itself, in PEM.", func(c *Config, s string) { c.certPEM = s }),
 	secret("ssl.keystore.key", "The client's private key itself, in PEM (PKCS#8, not encrypted).", func(c *Config, s string) { c.keyPEM = s }),
-	text("ssl.endpoint.identification.algorithm", "https (the default) compares a broker's certificate with its host name; empty does not.",
+	enum("ssl.endpoint.identification.algorithm", "https (the default) compares a broker's certificate with its host name; empty does not.", []string{"https", ""},
 		func(c *Config, s string) { c.anyHost = s == "" }),
 	millis("request.timeout.ms", "How long a request may take beyond the wait it asks for. Default 30000.", func(c *Config, d time.Duration) { c.requestTimeout = d }),
 	millis("socket.connection.setup.timeout.ms", "How long connecting may take. Default 5000.", func(c *Config, d time.Duration) { c.dialTimeout = d }),
