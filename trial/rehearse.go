@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"fmt"
 
 	"sluice/fault"
 )
@@ -76,7 +77,7 @@ func Rehearse(ctx context.Context, c *Case, o Options) (*Report, error) {
 		v := vary(o, o.Seed+uint64(i), ref.most(), len(c.Plan.Flows))
 		got, err := s.run(ctx, arrange(c.Topics, v, nil), v)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("in the run with seed %d: %w", v.seed, err)
 		}
 		r.Runs++
 		r.Kills += got.crashes
@@ -88,8 +89,8 @@ func Rehearse(ctx context.Context, c *Case, o Options) (*Report, error) {
 		if len(r.Differences) > 0 {
 			r.Seed = v.seed
 			say(true)
-			r.Reduced, err = s.reduce(ctx, v)
-			return r, err
+			r.Reduced = s.reduce(ctx, v)
+			return r, ctx.Err()
 		}
 	}
 	if o.Record && c.Expect == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -15,7 +14,6 @@ import (
 	"sluice/fault"
 	"sluice/internal/broker"
 	"sluice/plan"
-	"sluice/sink"
 	"sluice/state"
 )
 
@@ -164,7 +162,7 @@ func (s *session) end(how func()) {
 }
 
 // crash is a power cut: nothing reaches disk or sinks any more. It waits for sinks that are writing. Of what was not synced a
-// random part reaches the disk; every second time all has just been synced, so that crash after crash gets somewhere.
+// random part reaches the disk; half of the times all has just been synced, so that crash after crash gets somewhere.
 func (s *session) crash() {
 	s.end(func() {
 		survivors, synced := s.chaos.survivors()
@@ -228,131 +226,4 @@ func (s *session) reset() error {
 // store opens the store of a stopped daemon.
 func (w *world) store(readOnly bool) (*state.Store, error) {
 	return state.Open(state.Options{Dir: w.plan.Storage, FS: w.disk, Pipeline: w.plan.Name, ReadOnly: readOnly})
-}
-
-// openSink makes what stands in for the sink of a flow.
-func (s *session) openSink(_ *plan.Pipeline, f *plan.Flow) (sink.Sink, error) {
-	var out sink.Sink = &keeper{s.folds[f.Name]}
-	if s.shuffled {
-		out = s.harm.sink(out)
-	}
-	return &powered{out, s}, nil
-}
-
-// keeper writes to a fold.
-type keeper struct{ fold *fold }
-
-func (k *keeper) Open(ctx context.Context, _ batch.ID, _ bool) error { return ctx.Err() }
-func (k *keeper) Close() error                                       { return nil }
-func (k *keeper) Write(ctx context.Context, id batch.ID, rows sink.Rows) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return k.fold.accept(id, rows)
-}
-
-// powered is a sink that writes nothing after a crash of its daemon. It is also where some crashes come: before the sink has
-// accepted a batch that the store has planned, and after it, before the store learns of it.
-type powered struct {
-	sink.Sink
-	session *session
-}
-
-var errDark = errors.New("the daemon crashed")
-
-func (p *powered) Write(ctx context.Context, id batch.ID, rows sink.Rows) error {
-	if p.session.chaos.strikes() {
-		p.session.crash()
-	}
-	if err := p.deliver(ctx, id, rows); err != nil {
-		return err
-	}
-	if p.session.chaos.strikes() {
-		p.session.crash()
-	}
-	return nil
-}
-
-func (p *powered) deliver(ctx context.Context, id batch.ID, rows sink.Rows) error {
-	p.session.power.RLock()
-	defer p.session.power.RUnlock()
-	if p.session.dark {
-		return errDark
-	}
-	return p.Sink.Write(ctx, id, rows)
-}
-
-// Harm is done to rehearsed runs, so that a test sees that it is noticed. The zero value is none.
-type Harm struct {
-	Sink    func(sink.Sink) sink.Sink // called for each sink that is opened
-	Topic   func(Topic) Topic         // called for each topic that is filled
-	Appends bool                      // flows into append tables read again, too
-	Blind   bool                      // what the planner leaves out is compared, too
-}
-
-func (h Harm) sink(s sink.Sink) sink.Sink {
-	if h.Sink == nil {
-		return s
-	}
-	return h.Sink(s)
-}
-
-// chaos decides when the power fails and what is read again.
-type chaos struct {
-	mu    sync.Mutex
-	rng   *rand.Rand
-	kills int // still to come
-	gap   int // most steps to the next
-	next  int // steps to the next
-	dup   float64
-	again map[string]batch.Position // flows that have not caught up since their reset, and how far they had been
-}
-
-func newChaos(v variant) *chaos {
-	c := &chaos{rng: rand.New(rand.NewPCG(v.seed, 2)), kills: v.kills, gap: v.gap, dup: v.dup, again: map[string]batch.Position{}}
-	c.draw()
-	return c
-}
-
-func (c *chaos) draw() {
-	c.next = 1 + c.rng.IntN(max(c.gap, 1))
-}
-
-// strikes counts a step and reports whether the power fails at it.
-func (c *chaos) strikes() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.kills == 0 {
-		return false
-	}
-	if c.next--; c.next > 0 {
-		return false
-	}
-	c.kills--
-	c.draw()
-	return true
-}
-
-// survivors says what of a disk outlives a crash.
-func (c *chaos) survivors() (vfs.CrashCloneCfg, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[c.rng.IntN(3)], RNG: rand.New(rand.NewPCG(c.rng.Uint64(), 0))}, c.rng.IntN(2) == 0
-}
-
-// repeats reports whether a flow that has come to a position is to read again. Batches that it reads again do not count: it
-// would never come to an end.
-func (c *chaos) repeats(flow string, at batch.Position) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.dup == 0 {
-		return false
-	}
-	if before, ok := c.again[flow]; ok {
-		if at.Reached(before) {
-			delete(c.again, flow)
-		}
-		return false
-	}
-	return c.rng.Float64() < c.dup
 }

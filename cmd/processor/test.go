@@ -4,11 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -178,17 +179,19 @@ func asList(err error) fault.List {
 	return fault.List{fault.From(err)}
 }
 
-// testFiles are the test files beside a pipeline.
+// testFiles are the test files beside a pipeline, sorted by name.
 func testFiles(dir string) (files []string, err error) {
-	for _, pattern := range []string{"*.yml", "*.yaml"} {
-		found, err := filepath.Glob(filepath.Join(dir, "tests", pattern))
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, found...)
+	dir = filepath.Join(dir, "tests")
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	slices.Sort(files)
-	return files, nil
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yml" || ext == ".yaml") {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files, err
 }
 
 // testCase reads a test file and plans the pipeline for it. What --set says goes over the configuration of a test.
