@@ -43,7 +43,8 @@ type Result struct {
 	Stopped bool     // take ended before every flow had
 }
 
-// Run runs every job to its end, or until take ends. It returns when every goroutine it started has returned.
+// Run runs every job to its end, or until take ends. A continuous run always goes on until take ends (PM-02), whatever its
+// flows have come to: one that failed for good may be wanted again. It returns when every goroutine it started has returned.
 func Run(take, do context.Context, c Config) Result {
 	if c.Concurrent == 0 {
 		c.Concurrent = 16
@@ -77,11 +78,12 @@ type run struct {
 }
 
 func (r *run) loop(take, do context.Context) Result {
+	stop := take.Done()
 	for {
 		if take.Err() == nil {
 			r.start(take, do)
 		}
-		if r.running == 0 {
+		if r.running == 0 && (!r.Continuous || take.Err() != nil) {
 			break
 		}
 		select {
@@ -90,6 +92,8 @@ func (r *run) loop(take, do context.Context) Result {
 			r.queueAgain(name, r.again[name])
 		case name := <-r.Again:
 			r.queueAgain(name, true)
+		case <-stop:
+			stop = nil
 		}
 	}
 	var result Result
@@ -107,10 +111,10 @@ func (r *run) loop(take, do context.Context) Result {
 	return result
 }
 
-// queueAgain queues a flow that failed for good, and those that were skipped, whose predecessors then are looked at anew.
+// queueAgain queues a flow that failed for good or that is a once flow whose completion was taken back, and those that were
+// skipped, whose predecessors then are looked at anew.
 func (r *run) queueAgain(name string, wanted bool) {
-	state := r.Board.State(name)
-	if failed := state.Status == eventlog.Failed && state.Retry == 0; !wanted || !failed {
+	if !wanted || !r.over(name) {
 		r.again[name] = wanted
 		return
 	}
@@ -119,6 +123,18 @@ func (r *run) queueAgain(name string, wanted bool) {
 			r.Board.set(s.Flow, eventlog.Queued, "", nil, 0)
 		}
 	}
+}
+
+// over reports whether a flow has ended and has something to do when it is run once more.
+func (r *run) over(name string) bool {
+	switch state := r.Board.State(name); state.Status {
+	case eventlog.Failed:
+		return state.Retry == 0
+	case eventlog.Completed, eventlog.Idle:
+		j := r.jobs[name]
+		return j.Flow.Once && !j.Drained()
+	}
+	return false
 }
 
 // start starts or ends every queued flow whose predecessors have decided about it, until nothing changes any more.

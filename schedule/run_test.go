@@ -237,6 +237,44 @@ func TestAgain(t *testing.T) {
 	})
 }
 
+// PM-02: a continuous run ends when it is stopped and not before, also when nothing is left to run: until then a flow that failed
+// for good can be wanted again, and a once flow whose checkpoint was reset drains again (FR-13).
+func TestContinuousRunGoesOnWithoutFlows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		again := make(chan string, 8)
+		drains := 0
+		b.flow("failed", plan.Flow{}, func(context.Context, int) error { return errors.New("for good") })
+		b.flow("mended", plan.Flow{}, func(take context.Context, try int) error {
+			if try == 1 {
+				return errors.New("until it is reset")
+			}
+			return untilStopped(take, try)
+		})
+		b.flow("once", plan.Flow{Once: true}, func(context.Context, int) error { drains++; return nil })
+		take, stop := context.WithTimeout(context.Background(), time.Hour)
+		defer stop()
+		time.AfterFunc(time.Minute, func() {
+			b.mu.Lock()
+			delete(b.drained, "once")
+			b.mu.Unlock()
+			again <- "mended"
+			again <- "once"
+		})
+		start := time.Now()
+		result, got := b.run(t, take, Config{Continuous: true, Again: again})
+		if took := time.Since(start); took != time.Hour {
+			t.Errorf("ended after %v", took)
+		}
+		if got["failed"] != eventlog.Failed || got["mended"] != eventlog.Stopped || got["once"] != eventlog.Completed || drains != 2 {
+			t.Errorf("%v, drained %d times", got, drains)
+		}
+		if fmt.Sprint(result.Failed) != "[failed]" { // D-51: what the command's exit code says
+			t.Errorf("failed: %v", result.Failed)
+		}
+	})
+}
+
 // DO-29, DO-O4: a flow outside the selection satisfies readers, but a once flow only if it has drained.
 func TestExcludedPredecessors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -277,12 +315,13 @@ func TestFlowsRunBesideEachOtherUpToALimit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench()
 			var mu sync.Mutex
-			running, most := 0, 0
+			running, most, changed := 0, 0, time.Time{}
 			add := func(n int) {
 				mu.Lock()
 				defer mu.Unlock()
 				running += n
 				most = max(most, running)
+				changed = time.Now()
 			}
 			flows := 20
 			if c.most < 16 {
@@ -297,8 +336,10 @@ func TestFlowsRunBesideEachOtherUpToALimit(t *testing.T) {
 				})
 			}
 			start := time.Now()
-			b.run(t, context.Background(), c.config)
-			if took := time.Since(start); most != c.most || took != c.took {
+			take, stop := context.WithTimeout(context.Background(), time.Hour) // a continuous run ends with it
+			defer stop()
+			b.run(t, take, c.config)
+			if took := changed.Sub(start); most != c.most || took != c.took {
 				t.Errorf("%+v: %d at a time, in %v, want %d in %v", c.config, most, took, c.most, c.took)
 			}
 			for i := range flows - 1 {
