@@ -74,7 +74,7 @@ func (b *binder) derive(q *query, names []string) *derived {
 
 // scope is the scope of a query that reads d alone.
 func (d *derived) scope(outer *scope, names []string) *scope {
-	return &scope{outer: outer, reached: reachedOf(outer), sources: []*source{{names: names, columns: d.columns}}, order: d.columns}
+	return &scope{outer: outer, reached: reachedOf(outer), sources: []*source{{names: names, columns: d.columns, partial: d.query.partial}}, order: d.columns, broken: d.query.partial}
 }
 
 // reachedOf is where a subquery notes the columns that it uses of the queries around it.
@@ -161,7 +161,7 @@ func (b *binder) commonTable(ref *syntax.TableName) *cte {
 func (b *binder) named(q *query, names []string, c *cte, alias *syntax.Alias, name string, pos syntax.Pos, outer *scope) (tableExpr, *scope, *use) {
 	if alias != nil {
 		name = alias.Name.Text
-		b.checkNames(alias.Columns, len(q.outputs), pos)
+		b.checkNames(alias.Columns, q, pos)
 		if len(alias.Columns) == len(q.outputs) {
 			names = identTexts(alias.Columns)
 		}
@@ -188,7 +188,7 @@ func (b *binder) stored(ref syntax.TableRef, parts []syntax.Ident, alias *syntax
 	src.names = identTexts(parts)
 	if alias != nil {
 		src.names = []string{alias.Name.Text}
-		b.checkNames(alias.Columns, len(src.columns), ref.Position())
+		b.checkCount(alias.Columns, len(src.columns), ref.Position())
 		for i, id := range alias.Columns {
 			if i < len(src.columns) {
 				src.columns[i].name = id.Text

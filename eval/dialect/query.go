@@ -17,6 +17,7 @@ type query struct {
 	body    body
 	outputs []*output
 	stream  *use // the stream its rows come from, one to one
+	partial bool // a star stands for the columns of a missing table, so the number of columns and unknown names say nothing
 }
 
 // output is a column of a query.
@@ -104,7 +105,7 @@ func (b *binder) around(inner *query, q *syntax.Query, outer *scope) *query {
 	f := b.newFrame(table.scope(outer, nil), "SELECT")
 	f.stream = inner.stream
 	s := &selection{from: []tableExpr{table}, frame: f}
-	out := &query{body: s, stream: inner.stream}
+	out := &query{body: s, stream: inner.stream, partial: inner.partial}
 	for _, c := range table.columns {
 		out.outputs = append(out.outputs, &output{name: c.name, value: c.value()})
 	}
@@ -114,7 +115,7 @@ func (b *binder) around(inner *query, q *syntax.Query, outer *scope) *query {
 
 func (b *binder) with(c syntax.CTE) {
 	inner := b.query(c.Query, nil)
-	b.checkNames(c.Columns, len(inner.outputs), c.Name.Pos)
+	b.checkNames(c.Columns, inner, c.Name.Pos)
 	made := &cte{query: inner, name: "q" + b.alias(), names: identTexts(c.Columns)}
 	b.ctes = append(b.ctes, made)
 	b.env = &environment{name: c.Name.Text, cte: made, outer: b.env}
@@ -129,7 +130,13 @@ func identTexts(ids []syntax.Ident) []string {
 }
 
 // checkNames reports a list of column names that has not the right length.
-func (b *binder) checkNames(names []syntax.Ident, columns int, pos syntax.Pos) {
+func (b *binder) checkNames(names []syntax.Ident, q *query, pos syntax.Pos) {
+	if !q.partial {
+		b.checkCount(names, len(q.outputs), pos)
+	}
+}
+
+func (b *binder) checkCount(names []syntax.Ident, columns int, pos syntax.Pos) {
 	if len(names) > 0 && len(names) != columns {
 		b.report(fault.New(fault.AliasCountMismatch, "there are %d names in the list and %d in the query", len(names), columns).At(pos))
 	}
@@ -155,6 +162,9 @@ func (b *binder) setOperation(e *syntax.SetOp, outer *scope) *query {
 	left, right := b.combined(e.Left, outer), b.combined(e.Right, outer)
 	if b.opt.Streaming && (left.stream != nil || right.stream != nil) {
 		b.report(streaming(e.Pos, e.Op, "write one flow per SELECT; several flows may fill one table"))
+	}
+	if left.partial || right.partial {
+		return &query{body: left.body, partial: true}
 	}
 	out := &query{}
 	if len(left.outputs) != len(right.outputs) {

@@ -31,6 +31,7 @@ type source struct {
 	names   []string // catalog, schema and table, or the alias alone
 	columns []*column
 	hidden  []*column
+	partial bool // it is a query whose columns are not all known
 }
 
 // scope is what names can mean at some place in a query.

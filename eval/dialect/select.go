@@ -35,8 +35,9 @@ func (b *binder) selection(e *syntax.Select, q *syntax.Query, outer *scope) *que
 		g := f.forClause("WHERE", false, false)
 		s.where = ptr(g.condition(g.bind(e.Where), "the condition of WHERE"))
 	}
-	items := f.expand(e.Items)
-	s.groups = f.grouping(e, items)
+	items, whole := f.expand(e.Items)
+	out.partial = !whole
+	s.groups = f.grouping(e, items, whole)
 	f = f.forClause("SELECT", true, true)
 	f.groups = s.groups
 	s.frame = f
@@ -75,35 +76,44 @@ type item struct {
 	column *value
 }
 
-// expand replaces stars by the columns they stand for.
-func (f *frame) expand(items []syntax.SelectItem) []item {
-	var out []item
+// expand replaces stars by the columns they stand for. It is not whole when a star stands for those of a missing table.
+func (f *frame) expand(items []syntax.SelectItem) (out []item, whole bool) {
+	whole = true
 	for _, i := range items {
 		star, ok := i.Expr.(*syntax.Star)
 		if !ok {
 			out = append(out, item{expr: i.Expr, alias: i.Alias})
 			continue
 		}
-		for _, v := range f.star(star) {
+		columns, known := f.star(star)
+		whole = whole && known
+		for _, v := range columns {
 			out = append(out, item{column: &v})
 		}
 	}
-	return out
+	return out, whole
 }
 
-// star lists the columns of * or t.*, without those behind EXCEPT.
-func (f *frame) star(e *syntax.Star) []value {
+// star lists the columns of * or t.*, without those behind EXCEPT. They are not known where a table is missing, which has
+// been reported.
+func (f *frame) star(e *syntax.Star) (out []value, known bool) {
 	var columns []value
+	known = true
 	switch {
-	case e.Qualifier == nil && len(f.scope.order) == 0:
-		f.report(fault.New(fault.UnresolvedStar, "* stands for no column, since there is no FROM").At(e.Pos))
-		return nil
-	case e.Qualifier == nil:
+	case e.Qualifier == nil && f.scope.broken:
+		known = false
+		fallthrough
+	case e.Qualifier == nil && len(f.scope.order) > 0:
 		for _, c := range f.scope.order {
 			columns = append(columns, c.value())
 		}
+	case e.Qualifier == nil:
+		f.report(fault.New(fault.UnresolvedStar, "* stands for no column, since there is no FROM").At(e.Pos))
+		return nil, true
 	default:
-		columns = f.qualified(e)
+		if columns, known = f.qualified(e); columns == nil {
+			return nil, known
+		}
 	}
 	excluded := make([]bool, len(columns))
 	names := make([]string, len(columns))
@@ -117,30 +127,28 @@ func (f *frame) star(e *syntax.Star) []value {
 				excluded[i], found = true, true
 			}
 		}
-		if !found {
+		if !found && known {
 			err := fault.New(fault.UnresolvedColumn, "EXCEPT names %s, which * does not have", batch.QuoteName(id.Text)).At(id.Pos)
 			f.report(err.WithHint("the columns are %s", strings.Join(batchNames(names), ", ")))
 		}
 	}
-	var out []value
 	for i, c := range columns {
 		if !excluded[i] {
 			c.pos = e.Pos
 			out = append(out, c)
 		}
 	}
-	return out
+	return out, known
 }
 
 // qualified lists the columns of t.*, or the fields of the struct s.*.
-func (f *frame) qualified(e *syntax.Star) []value {
-	var out []value
+func (f *frame) qualified(e *syntax.Star) (out []value, known bool) {
 	for _, src := range f.scope.sources {
 		if src.called(e.Qualifier.Parts) {
 			for _, c := range src.columns {
 				out = append(out, c.value())
 			}
-			return out
+			return out, !src.partial
 		}
 	}
 	if c, used, _ := f.scope.find(e.Qualifier.Parts); c != nil {
@@ -150,8 +158,11 @@ func (f *frame) qualified(e *syntax.Star) []value {
 			for _, field := range v.typ.Fields {
 				out = append(out, f.member(v, syntax.Ident{Text: field.Name, Quoted: true, Pos: e.Pos}))
 			}
-			return out
+			return out, true
 		}
+	}
+	if f.scope.broken {
+		return nil, false
 	}
 	var names []string
 	for _, src := range f.scope.sources {
@@ -161,7 +172,7 @@ func (f *frame) qualified(e *syntax.Star) []value {
 	}
 	err := fault.New(fault.UnresolvedStar, "there is no table %s here", written(e.Qualifier.Parts)).At(e.Pos)
 	f.report(err.WithHint("the tables are %s", strings.Join(names, ", ")))
-	return nil
+	return nil, true
 }
 
 // item understands a column of the select list and names it.
@@ -178,11 +189,11 @@ func (f *frame) item(i item) *output {
 }
 
 // grouping understands GROUP BY: expressions, numbers of the select list, and its names.
-func (f *frame) grouping(e *syntax.Select, items []item) []value {
+func (f *frame) grouping(e *syntax.Select, items []item, whole bool) []value {
 	g := f.forClause("GROUP BY", false, false)
 	var out []value
 	for _, x := range e.GroupBy {
-		v := g.groupKey(x, items)
+		v := g.groupKey(x, items, whole)
 		if !isBroken(v) {
 			f.checkOrdered(v.typ, "GROUP BY", x.Position())
 		}
@@ -191,11 +202,14 @@ func (f *frame) grouping(e *syntax.Select, items []item) []value {
 	return out
 }
 
-func (f *frame) groupKey(x syntax.Expr, items []item) value {
+func (f *frame) groupKey(x syntax.Expr, items []item, whole bool) value {
 	chosen := -1
 	switch e := x.(type) {
 	case *syntax.Literal:
 		if e.Kind == syntax.IntegerLiteral && e.Suffix == "" {
+			if !whole {
+				return wrong(e.Pos)
+			}
 			n, _ := strconv.Atoi(e.Text)
 			if n < 1 || n > len(items) {
 				return f.fail(fault.New(fault.GroupByPosition, "GROUP BY %s, but the select list has %s", e.Text, counted(len(items), "column")).At(e.Pos))
@@ -275,7 +289,7 @@ func (b *binder) ordering(s *selection, out *query, q *syntax.Query, f *frame) {
 	g := f.forClause("ORDER BY", f.aggregates, f.windows)
 	g.preferred = out.outputs
 	for _, o := range q.OrderBy {
-		v := g.sortKey(o.Expr, out.outputs)
+		v := g.sortKey(o.Expr, out)
 		if err := noOrder("ORDER BY", v.typ, o.Expr.Position()); err != nil {
 			b.report(err)
 		}
@@ -295,13 +309,16 @@ func (b *binder) ordering(s *selection, out *query, q *syntax.Query, f *frame) {
 	}
 }
 
-func (f *frame) sortKey(x syntax.Expr, outputs []*output) value {
+func (f *frame) sortKey(x syntax.Expr, q *query) value {
 	if lit, ok := x.(*syntax.Literal); ok && lit.Kind == syntax.IntegerLiteral && lit.Suffix == "" {
-		n, _ := strconv.Atoi(lit.Text)
-		if n < 1 || n > len(outputs) {
-			return f.fail(fault.New(fault.OrderByPosition, "ORDER BY %s, but the select list has %s", lit.Text, counted(len(outputs), "column")).At(lit.Pos))
+		if q.partial {
+			return wrong(lit.Pos)
 		}
-		return outputs[n-1].value
+		n, _ := strconv.Atoi(lit.Text)
+		if n < 1 || n > len(q.outputs) {
+			return f.fail(fault.New(fault.OrderByPosition, "ORDER BY %s, but the select list has %s", lit.Text, counted(len(q.outputs), "column")).At(lit.Pos))
+		}
+		return q.outputs[n-1].value
 	}
 	return f.bind(x)
 }

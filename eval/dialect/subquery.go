@@ -52,6 +52,9 @@ func (f *frame) subquery(e *syntax.Subquery) value {
 }
 
 func (f *frame) oneColumn(q *query, pos syntax.Pos) bool {
+	if q.partial {
+		return false
+	}
 	if len(q.outputs) != 1 {
 		f.report(fault.New(fault.InvalidSubquery, "a subquery used as a value has %d columns", len(q.outputs)).At(pos).WithHint("select one column"))
 	}
