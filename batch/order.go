@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -23,14 +24,18 @@ func (k *Keys) At(i int) []byte { return k.Bytes[k.Offsets[i]:k.Offsets[i+1]] }
 // those, have equal bytes: a null differs from an empty string, and ('ab','c') from ('a','bc'). dst's memory
 // is used again. The columns must be of one length. Those that are not Orderable have no order, and equal bytes all the
 // same: a MAP is a set of entries, a VARIANT its text.
-func EncodeKeys(dst *Keys, cols ...*Column) {
+func EncodeKeys(dst *Keys, cols ...*Column) { EncodeKeysAfter(dst, 0, cols...) }
+
+// EncodeKeysAfter is EncodeKeys with head bytes in front of every tuple, which the caller fills.
+func EncodeKeysAfter(dst *Keys, head int, cols ...*Column) {
 	n := 0
 	if len(cols) > 0 {
 		n = cols[0].Len
 	}
-	dst.Offsets = append(dst.Offsets[:0], 0)
+	dst.Offsets = append(slices.Grow(dst.Offsets[:0], n+1), 0)
 	b := dst.Bytes[:0]
 	for i := range n {
+		b = slices.Grow(b, head)[:len(b)+head]
 		for _, c := range cols {
 			b = appendOrdered(b, c, i)
 		}
@@ -110,15 +115,11 @@ func appendEntries(b []byte, c *Column, i int) []byte {
 // appendOrderedText writes text so that no text is a prefix of another: a zero byte becomes 0 255, the end is 0 1.
 func appendOrderedText(b, text []byte) []byte {
 	for {
-		i := 0
-		for i < len(text) && text[i] != 0 {
-			i++
+		i := bytes.IndexByte(text, 0)
+		if i < 0 {
+			return append(append(b, text...), 0, 1)
 		}
-		b = append(b, text[:i]...)
-		if i == len(text) {
-			return append(b, 0, 1)
-		}
-		b = append(b, 0, 255)
+		b = append(append(b, text[:i]...), 0, 255)
 		text = text[i+1:]
 	}
 }

@@ -153,12 +153,15 @@ func (a *applier) oldGroup(k []byte) (group, error) {
 
 // put writes the kept rows as the whole group of a key.
 func (a *applier) put(g int, k, floor []byte, kept []int32) {
-	value := appendInlineHead(a.w.s.value[:0], floor, len(kept))
-	for _, i := range kept {
-		_, row := a.rows.row(i)
-		value = append(value, row...)
+	value := a.rows.group(kept[0])
+	if len(kept) > 1 {
+		value = appendInlineHead(a.w.s.value[:0], floor, len(kept))
+		for _, i := range kept {
+			_, row := a.rows.row(i)
+			value = append(value, row...)
+		}
+		a.w.s.value = value
 	}
-	a.w.s.value = value
 	a.w.version.rows += int64(len(kept))
 	if len(value) <= spillAt {
 		a.set(g, k, floor, value, inlineMeta(len(kept), len(value)))
@@ -282,15 +285,15 @@ func (a *applier) inserted(k, floor []byte, kept []int32) error {
 // deleted tells the change feed of the old rows of a key.
 func (a *applier) deleted(k []byte, old *group) error {
 	s := a.w.t.store
-	floor := append([]byte(nil), old.floor...)
 	var err error
 	if !old.spilled {
 		r := reader{b: old.inline}
 		for i := int64(0); i < old.rows && err == nil; i++ {
 			p, row := nextRow(&r)
-			err = a.w.feed.delete(k[tupleAt:], floor, p, row)
+			err = a.w.feed.delete(k[tupleAt:], old.floor, p, row)
 		}
 	} else {
+		floor := bytes.Clone(old.floor) // the iterator moves on
 		err = eachSpilled(a.old, k, func(p rowPosition, row []byte) error { return a.w.feed.delete(k[tupleAt:], floor, p, row) })
 	}
 	if err != nil {

@@ -9,17 +9,21 @@ import (
 // keptRows are the rows a batch stores, encoded in the order they came: their columns are read from front to back, and
 // the order of the keys, in which they are written, only jumps between encoded rows.
 //
-// Each is its sequence (uvarint length, bytes), and then what it is in an inline group: position, uvarint length, row.
+// Each is an inline group of this one row: nearly always that is what its key's value becomes.
 type keptRows struct {
 	bytes []byte
 	at    []uint32 // by row of the batch, one more; empty for rows that are not kept
 }
 
+// group returns a kept row as an inline group of its own.
+func (k *keptRows) group(i int32) []byte { return k.bytes[k.at[i]:k.at[i+1]] }
+
 // row returns the sequence of a kept row, and the row as it stands in an inline group.
 func (k *keptRows) row(i int32) (sequence, row []byte) {
-	b := k.bytes[k.at[i]:k.at[i+1]]
+	b := k.group(i)[1:]
 	n, used := binary.Uvarint(b)
-	return b[used : used+int(n)], b[used+int(n):]
+	from, to := used, used+int(n)
+	return b[from:to], b[to+1:] // behind the number of rows, which is one
 }
 
 // encode fills a.rows.
@@ -33,7 +37,7 @@ func (a *applier) encode(enc rowEncoder) {
 	s.rows, s.rowAt = s.rows[:0], append(s.rowAt[:0], 0)
 	for i := range n {
 		if kept.Get(i) {
-			s.rows = appendText(s.rows, a.e.Sequences.At(i))
+			s.rows = appendInlineHead(s.rows, a.e.Sequences.At(i), 1)
 			s.rows = appendPosition(s.rows, positionAt(&a.e.Positions, int32(i)))
 			s.rows = appendSized(s.rows, &enc, i)
 		}

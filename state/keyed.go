@@ -28,20 +28,15 @@ func (w *Writer) EncodeKeys(dst *Keys, rows *batch.Columns) error {
 			return fault.New(fault.InternalError, "table %s: the batch has no key column %q", w.t.name, name)
 		}
 	}
-	batch.EncodeKeys(&w.s.tuples, cols...)
-	tuples := &w.s.tuples
-	n := tuples.Len()
+	batch.EncodeKeysAfter(&dst.Keys, tupleAt, cols...)
+	n := dst.Len()
 	prefix := idKey(kindRows, w.t.record.Instance)
 	dst.Hash = slices.Grow(dst.Hash[:0], n)[:n]
-	dst.Offsets = append(slices.Grow(dst.Offsets[:0], n+1), 0)
-	b := slices.Grow(dst.Bytes[:0], len(tuples.Bytes)+n*tupleAt)
 	for i := range n {
-		tuple := tuples.At(i)
-		dst.Hash[i] = hashOf(tuple)
-		b = append(append(append(b, prefix...), shardOf(dst.Hash[i])), tuple...)
-		dst.Offsets = append(dst.Offsets, uint32(len(b)))
+		k := dst.At(i)
+		dst.Hash[i] = hashOf(k[tupleAt:])
+		k[copy(k, prefix)] = shardOf(dst.Hash[i])
 	}
-	dst.Bytes = b
 	return nil
 }
 

@@ -30,7 +30,6 @@ type Writer struct {
 // scratch is memory a table's writers use in turn.
 type scratch struct {
 	batch      int // bytes of the largest write so far
-	tuples     batch.Keys
 	key        []byte
 	value      []byte
 	rows       []byte     // kept rows, encoded
