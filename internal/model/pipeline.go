@@ -2,9 +2,10 @@ package model
 
 // Pipeline is what is declared.
 type Pipeline struct {
-	Tables []Table
-	Sinks  []string
-	Flows  []Flow // writers of a table before its readers, and whom a flow waits for before it
+	Continuous bool
+	Tables     []Table
+	Sinks      []string
+	Flows      []Flow // writers of a table before its readers, and whom a flow waits for before it
 }
 
 // Table is a streaming table. With Keys it is kept by REPLACE USING, without it is appended to.
@@ -20,6 +21,7 @@ type Expectation struct {
 	Name string
 	Cond Expr
 	Drop bool // ON VIOLATION DROP ROW; else the violation is counted
+	Fail bool // ON VIOLATION FAIL UPDATE
 }
 
 // Flow fills a table or a sink.
@@ -40,13 +42,13 @@ type Item struct {
 	Name string
 }
 
-// Source is what a flow reads: a topic or a table, or the change feed of a table. What cannot be used is left out and
-// counted (mode DROPMALFORMED).
+// Source is what a flow reads: a topic or a table, or the change feed of a table.
 type Source struct {
-	Topic string
-	Table string
-	Feed  bool
-	Lossy bool // goes on where a trimmed topic begins (allow_data_loss, D-6)
+	Topic  string
+	Table  string
+	Feed   bool
+	Lossy  bool // goes on where a trimmed topic begins (allow_data_loss, D-6)
+	Strict bool // what cannot be used stops the flow (mode FAILFAST); else it is left out and counted (DROPMALFORMED, D-15)
 }
 
 // Table returns a declared table, nil for a sink.

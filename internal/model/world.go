@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -50,6 +51,8 @@ type table struct {
 type flow struct {
 	generation int
 	read       int      // rows of its source
+	end        int      // of a once flow: where its source ended when it first began
+	begun      bool     // it has an end
 	seen       []placed // rows of the keyed table whose changes it has read
 	drained    bool
 	counts     map[string]int64
@@ -116,8 +119,9 @@ func (w *World) Reset(name string) {
 }
 
 // Run applies everything that is there, in the order of the flows, after full refreshes of the named tables (FR-01,
-// DO-20), or of everything, sinks included (FR-10). With only, flows into other tables are left out.
-func (w *World) Run(only, full []string, all bool) {
+// DO-20), or of everything, sinks included (FR-10). With only, flows into other tables are left out. It returns who failed, with the
+// code of the error, and who was skipped, sorted.
+func (w *World) Run(only, full []string, all bool) []string {
 	for _, f := range w.Pipeline.Flows {
 		toTable := w.tables[f.Target] != nil
 		if !slices.Contains(full, f.Target) && !all {
@@ -136,19 +140,49 @@ func (w *World) Run(only, full []string, all bool) {
 		}
 	}
 	w.begun = true
+	ends := map[string]string{} // of the flows that did not come to their end, why
 	for i := range w.Pipeline.Flows {
-		if f := &w.Pipeline.Flows[i]; only == nil || slices.Contains(only, f.Target) {
-			w.apply(f)
+		f := &w.Pipeline.Flows[i]
+		selected := only == nil || slices.Contains(only, f.Target)
+		if w.flows[f.Name].drained && f.Once && w.keeps(OnceIsOnce) {
+			continue
+		}
+		switch {
+		case selected && w.held(f, ends):
+			ends[f.Name] = "SKIPPED"
+		case selected:
+			if code := w.apply(f); code != "" {
+				ends[f.Name] = "FAILED " + code
+			}
+		case f.Once:
+			ends[f.Name] = "" // not selected, and not drained: who waits for it cannot run (DO-O4)
 		}
 	}
+	lines := []string{}
+	for name, end := range ends {
+		if end != "" {
+			lines = append(lines, name+" "+end)
+		}
+	}
+	slices.Sort(lines)
+	return lines
 }
 
-// apply lets a flow read all that is new to it.
-func (w *World) apply(f *Flow) {
-	s := w.flows[f.Name]
-	if f.Once && s.drained && w.keeps(OnceIsOnce) {
-		return
+// held reports whether a flow that f waits for did not come to its end: one it names or, in a triggered run, one that writes what
+// it reads (DO-O3, D-52).
+func (w *World) held(f *Flow, ends map[string]string) bool {
+	for _, o := range w.Pipeline.Flows {
+		_, stuck := ends[o.Name]
+		if stuck && (slices.Contains(f.After, o.Name) || !w.Pipeline.Continuous && f.From.Table == o.Target) {
+			return true
+		}
 	}
+	return false
+}
+
+// apply lets a flow read all that is new to it, and returns the code of the error that stops it.
+func (w *World) apply(f *Flow) (code string) {
+	s := w.flows[f.Name]
 	if !s.greeted && s.generation > 0 && w.keeps(BatchZeroCleans) {
 		s.sent = nil
 	}
@@ -156,38 +190,59 @@ func (w *World) apply(f *Flow) {
 	switch {
 	case f.From.Topic != "":
 		records := w.topics[f.From.Topic].records
-		for _, m := range records[s.read:] {
-			w.message(f, s, m)
+		if !s.begun || !f.Once || s.drained { // a once flow ends where its topic ended when it began (ON-O1)
+			s.begun, s.end = true, len(records)
 		}
-		s.read = len(records)
+		for ; s.read < s.end; s.read++ {
+			if code := w.message(f, s, records[s.read]); code != "" {
+				return code
+			}
+		}
 	case f.From.Feed:
 		w.changes(f, s)
 	default:
 		rows := w.tables[f.From.Table].rows
 		for i := s.read; i < len(rows); i++ {
 			s.counts["records"]++
-			w.row(f, s, placed{row: rows[i].row, place: fmt.Sprintf("%s/%d", f.From.Table, i)}, false)
+			if w.row(f, s, placed{row: rows[i].row, place: fmt.Sprintf("%s/%d", f.From.Table, i)}, false) != "" {
+				s.counts["bad"]++
+			}
 		}
 		s.read = len(rows)
 	}
 	s.drained = true
+	return ""
 }
 
-// message applies a record of a topic.
-func (w *World) message(f *Flow, s *flow, m Message) {
+// message applies a record of a topic. When the flow must stop at it, nothing of it is left, its counts neither, and the code of the
+// error is returned.
+func (w *World) message(f *Flow, s *flow, m Message) (code string) {
 	if m.gone {
-		return
+		return ""
 	}
+	before := maps.Clone(s.counts)
 	s.counts["records"]++
 	switch {
 	case m.Null:
 		s.counts["null"]++ // D-5
 	case m.Broken:
-		s.counts["bad"]++ // D-15
+		code = "MALFORMED_RECORD_IN_PARSING"
 	default:
-		w.row(f, s, placed{row: m.Row, place: m.place}, false)
+		code = w.row(f, s, placed{row: m.Row, place: m.place}, false)
 	}
+	switch {
+	case code == "":
+	case f.From.Strict || code == violated:
+		s.counts = before
+		return code
+	default:
+		s.counts["bad"]++ // D-15
+	}
+	return ""
 }
+
+// violated stops a flow whatever its mode is (EX-10).
+const violated = "EXPECTATION_VIOLATION"
 
 // changes applies what has changed in a keyed table since it was read last, deletes first (D-43). A reader that begins
 // finds the table's rows as inserts (D-41).
@@ -225,44 +280,48 @@ func (p *Pipeline) keyed(target string) *Table {
 	return nil
 }
 
-// row takes one row of the source down the path: WHERE, SELECT, expectations, the rule.
-func (w *World) row(f *Flow, s *flow, in placed, deleted bool) {
+// row takes one row of the source down the path: WHERE, SELECT, expectations, the rule. The code is that of the error of a row that
+// cannot be used.
+func (w *World) row(f *Flow, s *flow, in placed, deleted bool) (code string) {
 	out, fits, err := w.evaluate(f, in)
 	switch {
 	case err != nil:
-		s.counts["bad"]++
-		return
+		return "CAST_INVALID_INPUT"
 	case !fits:
-		return
+		return ""
 	}
 	t := w.Pipeline.Table(f.Target)
 	if t == nil {
 		s.counts["written"]++
 		s.sent = append(s.sent, sent{out.row, deleted})
-		return
+		return ""
 	}
 	if f.From.Feed && t.Keys == nil {
 		out.row = append(slices.Clone(out.row), map[bool]Value{true: "delete", false: "insert"}[deleted])
 	}
-	if !w.judge(t, s, out.row) {
+	keep, fail := w.judge(t, s, out.row)
+	if fail {
+		return violated
+	}
+	if !keep {
 		if !w.keeps(DropsSetNoFloor) && t.Keys != nil && out.seq != nil {
 			w.tables[t.Name].floors = append(w.tables[t.Name].floors, out)
 		}
-		return
+		return ""
 	}
 	stored := w.tables[t.Name]
 	if t.Keys == nil {
 		s.counts["written"]++
 		stored.rows = append(stored.rows, out)
-		return
+		return ""
 	}
 	if out.seq == nil || isNaN(out.seq) && w.keeps(NaNIsNoSequence) { // D-2
-		s.counts["bad"]++
-		return
+		return "REPLACE_USING_NULL_SEQUENCE"
 	}
 	s.counts["keyed"]++
 	out.place = f.Name + " " + out.place
 	w.replace(stored, out)
+	return ""
 }
 
 func isNaN(v Value) bool {
@@ -309,8 +368,8 @@ func (w *World) eval(e *Expr, columns []string, row Row) (Value, error) {
 	return v, err
 }
 
-// judge judges a row by the expectations of its table and reports whether it stays (D-4).
-func (w *World) judge(t *Table, s *flow, row Row) bool {
+// judge judges a row by the expectations of its table and reports whether it stays, or stops the flow (D-4).
+func (w *World) judge(t *Table, s *flow, row Row) (keep, fail bool) {
 	drops := 0
 	for _, e := range t.Expectations {
 		v, err := e.Cond.Eval(t.Columns, row)
@@ -325,12 +384,13 @@ func (w *World) judge(t *Table, s *flow, row Row) bool {
 		if e.Drop {
 			drops++
 		}
+		fail = fail || e.Fail
 	}
 	if drops > 1 && w.keeps(DropsCountOnce) {
 		drops = 1
 	}
 	s.counts["dropped"] += int64(drops)
-	return drops == 0
+	return drops == 0, fail
 }
 
 // replace is the rule of REPLACE USING for a row that arrives alone (section 1.1).

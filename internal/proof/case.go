@@ -72,6 +72,7 @@ type script struct {
 
 // script runs the model and returns the commands that make the engine do the same. The model breaks the given rule.
 func (c *Case) script(broken model.Rule) []command {
+	c.Pipeline.Continuous = c.Variant["mode"] == "continuous"
 	s := &script{Case: c, world: model.NewWorld(&c.Pipeline)}
 	s.world.Broken = broken
 	for _, t := range c.Topics {
@@ -132,8 +133,11 @@ func (s *script) apply() {
 }
 
 func (s *script) run(line string, full []string, all bool) {
-	s.world.Run(full, full, all)
-	s.say(line, "", "ok")
+	stuck := s.world.Run(full, full, all)
+	if len(stuck) == 0 {
+		stuck = []string{"ok"}
+	}
+	s.say(line+" brief", "", strings.Join(stuck, "\n"))
 	s.questions()
 	s.begun, s.applied = true, true
 }

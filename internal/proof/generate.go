@@ -27,6 +27,9 @@ func Generate(seed uint64) *Case {
 		g.c.Topics = append(g.c.Topics, fmt.Sprintf("in%d", i+1))
 	}
 	g.pipeline()
+	if g.chance(15) {
+		g.strict()
+	}
 	g.steps()
 	return &g.c
 }
@@ -150,6 +153,28 @@ func (g *generator) second() {
 		t := g.table(model.Table{})
 		t.Columns = append(t.Columns, changeColumn)
 		g.flow(model.Flow{Target: t.Name, From: source})
+	}
+}
+
+// strict lets flows and expectations stop at what they cannot use. Then it matters in which order records come, and for expectations
+// in which batch (EX-10): there is one partition, and batches have one record.
+func (g *generator) strict() {
+	delete(g.c.Variant, "partitions")
+	for i := range g.c.Pipeline.Flows {
+		if f := &g.c.Pipeline.Flows[i]; f.From.Topic != "" && g.chance(50) {
+			f.From.Strict = true
+		}
+	}
+	if g.chance(50) {
+		return
+	}
+	g.c.Variant["limit"] = "1"
+	for i := range g.c.Pipeline.Tables {
+		t := &g.c.Pipeline.Tables[i]
+		fromTable := slices.ContainsFunc(g.c.Pipeline.Flows, func(f model.Flow) bool { return f.Target == t.Name && f.From.Table != "" })
+		if len(t.Expectations) > 0 && !fromTable {
+			t.Expectations[0].Fail = true
+		}
 	}
 }
 

@@ -29,7 +29,10 @@ func constraints(list []model.Expectation) string {
 	var parts []string
 	for _, e := range list {
 		text := fmt.Sprintf("CONSTRAINT %s EXPECT (%s)", e.Name, e.Cond.SQL())
-		if e.Drop {
+		switch {
+		case e.Fail:
+			text += " ON VIOLATION FAIL UPDATE"
+		case e.Drop:
 			text += " ON VIOLATION DROP ROW"
 		}
 		parts = append(parts, text)
@@ -80,8 +83,8 @@ func flowSQL(p *model.Pipeline, f *model.Flow) string {
 func sourceSQL(f *model.Flow) string {
 	switch {
 	case f.From.Topic != "":
-		read := fmt.Sprintf("read_kafka(subscribe => '%s', format => 'json', schema => '%s', mode => 'DROPMALFORMED'%s)", f.From.Topic, model.RecordSchema,
-			map[bool]string{true: ", allow_data_loss => 'true'"}[f.From.Lossy])
+		read := fmt.Sprintf("read_kafka(subscribe => '%s', format => 'json', schema => '%s', mode => '%s'%s)", f.From.Topic, model.RecordSchema,
+			map[bool]string{true: "FAILFAST", false: "DROPMALFORMED"}[f.From.Strict], map[bool]string{true: ", allow_data_loss => 'true'"}[f.From.Lossy])
 		if f.Once {
 			return read
 		}

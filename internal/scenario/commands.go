@@ -215,9 +215,12 @@ func apply(_ context.Context, w *world, a *words) (string, error) {
 	return w.apply(s, show)
 }
 
-// report is what run and step show: who failed, with the messages, or the states of all flows.
+// report is what run and step show: who failed and who was skipped for it, with the messages, or without the reasons; or the states of
+// all flows.
 func report(a *words) func(*run) string {
 	switch {
+	case a.flag("brief"):
+		return (*run).brief
 	case a.flag("messages"):
 		return func(r *run) string { return r.troubles(true) }
 	case a.flag("states"):

@@ -16,7 +16,7 @@
 //	topic NAME [partitions=N] | topic NAME delete | trim=OFFSET    makes, deletes or shortens a topic
 //	produce TOPIC [key=MEMBER] [times=N]                           one JSON document a line; "null" alone is a null value
 //	file PATH                                                      writes a file
-//	run [refresh=(T, ...)] [full-refresh=(T, ...)] [full-refresh-all] [messages | states]
+//	run [refresh=(T, ...)] [full-refresh=(T, ...)] [full-refresh-all] [messages | brief | states]
 //	                                                               runs until everything has been applied; shows who failed
 //	step FLOW [batches=N] [messages | states]                      runs until the flow has committed N batches, then stops
 //	stop | crash                                                   stops a daemon that stays up between commands

@@ -287,6 +287,26 @@ func (r *run) troubles(messages bool) string {
 	return strings.Join(lines, "\n")
 }
 
+// brief says who failed, with the code, and who was skipped, sorted, or "ok".
+func (r *run) brief() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var lines []string
+	for name, e := range r.status {
+		switch e.Status {
+		case eventlog.Failed:
+			lines = append(lines, fmt.Sprintf("%s FAILED %s", name, e.Err.Code))
+		case eventlog.Skipped:
+			lines = append(lines, name+" SKIPPED")
+		}
+	}
+	if lines == nil {
+		return "ok"
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
 // states says what every flow came to, one a line. A flow that a stop found at work or waiting for data is RUNNING.
 func (r *run) states() string {
 	r.mu.Lock()
