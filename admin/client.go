@@ -41,8 +41,13 @@ func (c *Client) Version(ctx context.Context) (out Build, err error) {
 
 // Events returns at most limit records of level or above whose sequence is above after.
 func (c *Client) Events(ctx context.Context, after uint64, limit int, level eventlog.Level) (out Events, err error) {
-	q := url.Values{"after": {strconv.FormatUint(after, 10)}, "limit": {strconv.Itoa(limit)}, "level": {string(level)}}
-	err = c.call(ctx, "GET", "/api/events?"+q.Encode(), nil, &out)
+	return c.SelectEvents(ctx, EventQuery{After: after, Limit: limit, Level: level})
+}
+
+// SelectEvents returns the records that q chooses.
+func (c *Client) SelectEvents(ctx context.Context, q EventQuery) (out Events, err error) {
+	v := url.Values{"after": {strconv.FormatUint(q.After, 10)}, "limit": {strconv.Itoa(q.Limit)}, "level": {string(q.Level)}, "newest": {strconv.FormatBool(q.Newest)}}
+	err = c.call(ctx, "GET", "/api/events?"+v.Encode(), nil, &out)
 	return out, err
 }
 

@@ -6,9 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 
-	"sluice/eventlog"
 	"sluice/fault"
 )
 
@@ -44,56 +42,6 @@ func (s *server) version(w http.ResponseWriter, _ *http.Request) error {
 
 func (s *server) status(w http.ResponseWriter, _ *http.Request) error {
 	answer(w, http.StatusOK, s.config.Status())
-	return nil
-}
-
-// Events is the answer of /api/events. Next is the value of after that goes on behind these events; it is the one that
-// was asked with when there are none.
-type Events struct {
-	Events []eventlog.Record `json:"events"`
-	Next   uint64            `json:"next"`
-}
-
-const (
-	defaultEvents = 100
-	maxEvents     = 10_000
-)
-
-// weight orders levels: METRICS is the least, since it is for high volume.
-var weight = map[eventlog.Level]int{eventlog.Metrics: 0, eventlog.Info: 1, eventlog.Warn: 2, eventlog.Error: 3}
-
-// events answers with records above ?after= (default 0), at most ?limit= of them, of ?level= (default INFO) or above.
-func (s *server) events(w http.ResponseWriter, r *http.Request) error {
-	after, err := number(r, "after", 0, ^uint64(0))
-	if err != nil {
-		return err
-	}
-	limit, err := number(r, "limit", defaultEvents, maxEvents)
-	if err != nil {
-		return err
-	}
-	level := eventlog.Info
-	if text := r.URL.Query().Get("level"); text != "" {
-		level = eventlog.Level(strings.ToUpper(text))
-		if _, known := weight[level]; !known {
-			return fault.New(fault.BadRequest, "%q is not a level", text).WithHint("levels are METRICS, INFO, WARN and ERROR")
-		}
-	}
-	out := Events{Events: []eventlog.Record{}, Next: after}
-	err = s.config.Events(r.Context(), after, func(e eventlog.Record) bool {
-		if uint64(len(out.Events)) == limit {
-			return false
-		}
-		out.Next = e.Sequence
-		if weight[e.Level] >= weight[level] {
-			out.Events = append(out.Events, e)
-		}
-		return true
-	})
-	if err != nil {
-		return err
-	}
-	answer(w, http.StatusOK, out)
 	return nil
 }
 

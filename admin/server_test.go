@@ -188,6 +188,12 @@ func TestEventLevels(t *testing.T) {
 		"&limit=0":                      nil,
 		"&after=40":                     {36, 38, 39, 40}, // the first of two counts
 		"&level=WARN&limit=100&after=1": {38, 39},
+		"&newest=true&limit=1":          {40},
+		"&newest=true&limit=2":          {39, 40},
+		"&newest=true&limit=3":          {38, 39, 40},
+		"&newest=true&limit=9":          {36, 38, 39, 40},
+		"&newest=true&limit=0":          nil,
+		"&newest=true&level=WARN":       {38, 39},
 	} {
 		w := ask(h, "GET", "/api/events?after=35"+query, "")
 		var got Events

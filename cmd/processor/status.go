@@ -9,8 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/admin"
-	"sluice/daemon"
-	"sluice/eventlog"
 	"sluice/fault"
 	"sluice/option"
 	"sluice/plan"
@@ -87,7 +85,7 @@ func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {
 	if err != nil {
 		return table{}, err
 	}
-	t := table{columns: []string{"flow", "status", "generation", "next_batch", "completed", "read", "written", "position"}}
+	t := table{columns: []string{"flow", "status", "generation", "next_batch", "planned", "completed", "read", "written", "position"}}
 	for _, f := range flows {
 		var done jsonCell
 		if !f.Completed.IsZero() {
@@ -97,73 +95,10 @@ func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {
 		for _, m := range f.Position {
 			marks = append(marks, masks[f.Name].Text(m.Split)+" "+m.Next.String())
 		}
-		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell("not running"), cell(f.Generation), cell(f.NextBatch), done,
+		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell("not running"), cell(f.Generation), cell(f.NextBatch), cell(f.Planned), done,
 			cell(f.Counters["records"]), cell(f.Counters["written"]), cell(strings.Join(marks, ", "))})
 	}
 	return t, nil
-}
-
-func (a *app) eventsCmd() *cobra.Command {
-	var after uint64
-	var limit int
-	var level string
-	c := &cobra.Command{
-		Use:   "events",
-		Short: "Show the event log",
-		Args:  noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			p, err := a.load()
-			if err != nil {
-				return err
-			}
-			client, store, err := reach(p)
-			if err != nil {
-				return err
-			}
-			least := eventlog.Level(strings.ToUpper(level))
-			var records []eventlog.Record
-			if client != nil {
-				events, err := client.Events(c.Context(), after, limit, least)
-				if err != nil {
-					return err
-				}
-				records = events.Events
-			} else {
-				defer store.Close()
-				if records, err = storedEvents(c.Context(), store, after, limit, least); err != nil {
-					return err
-				}
-			}
-			t := table{columns: []string{"sequence", "timestamp", "level", "event_type", "message"}}
-			for _, r := range records {
-				t.rows = append(t.rows, []jsonCell{cell(r.Sequence), cell(r.Timestamp.Format(time.RFC3339Nano)), cell(r.Level), cell(r.EventType), cell(r.Message)})
-			}
-			return a.print(t)
-		},
-	}
-	c.Flags().Uint64Var(&after, "after", 0, "only events behind this sequence number")
-	c.Flags().IntVarP(&limit, "limit", "n", 1000, "at most so many events")
-	c.Flags().StringVar(&level, "level", "METRICS", "least level: METRICS, INFO, WARN or ERROR")
-	c.PreRunE = func(*cobra.Command, []string) error {
-		if _, ok := levels[eventlog.Level(strings.ToUpper(level))]; !ok {
-			return usage{fmt.Errorf("--level takes METRICS, INFO, WARN or ERROR, not %q", level)}
-		}
-		return nil
-	}
-	return c
-}
-
-// levels orders the levels of events.
-var levels = map[eventlog.Level]int{eventlog.Metrics: 0, eventlog.Info: 1, eventlog.Warn: 2, eventlog.Error: 3}
-
-func storedEvents(ctx context.Context, store *state.Store, after uint64, limit int, least eventlog.Level) (out []eventlog.Record, err error) {
-	err = daemon.Events(ctx, store, after, func(r eventlog.Record) bool {
-		if levels[r.Level] >= levels[least] {
-			out = append(out, r)
-		}
-		return len(out) < limit
-	})
-	return out, err
 }
 
 func (a *app) resetCheckpointCmd() *cobra.Command {
