@@ -77,10 +77,8 @@ func checkOfSink(p *plan.Pipeline, f *plan.Flow) Check {
 // place is where the first of some options is written, else where the thing is named.
 func (c *Check) place(names ...string) fault.Pos {
 	for _, name := range names {
-		for _, g := range c.options.All() {
-			if g.Name == name && g.Pos.IsValid() {
-				return g.Pos
-			}
+		if g, given := c.options.Given(name); given && g.Pos.IsValid() {
+			return g.Pos
 		}
 	}
 	return c.Pos

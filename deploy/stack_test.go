@@ -149,7 +149,7 @@ func (s *stack) flows(t *testing.T) map[string]string {
 }
 
 // patience bounds what would else wait for ever.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // until asks again until done says so.
 func until(t *testing.T, what string, done func() (ok bool, seen string)) {

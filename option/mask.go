@@ -92,9 +92,7 @@ func (m Mask) Fault(e *fault.Error) *fault.Error {
 	if e == nil || m.replace == nil {
 		return e
 	}
-	c := *e
-	c.Message, c.Detail, c.Hint, c.Cause = m.Text(e.Message), m.Text(e.Detail), m.Text(e.Hint), m.Error(e.Cause)
-	return &c
+	return e.Map(m.Text).Because(m.Error(e.Cause))
 }
 
 // List is Error for a list.

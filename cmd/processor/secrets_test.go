@@ -98,6 +98,7 @@ func provoke(t *testing.T, brokers, sql string) {
 		{"reset-checkpoint", "t"},
 		{"query", "SELECT nothing FROM t"},
 		{"digest", "-o", "json"},
+		{"test", "--last", "1"},
 		{"sink", "adopt", "f"},
 	} {
 		_, out, err := command(append(args, "--spec", dir, "--set", "kafka.bootstrap.servers="+brokers)...)
