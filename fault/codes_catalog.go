@@ -19,7 +19,7 @@ var (
 	SpecUnknownFeature     = define("PIPELINE_SPEC_UNKNOWN_FEATURE", User, AfterChange, "features names a feature that does not exist.")
 	DefinitionsNotFound    = define("PIPELINE_DEFINITIONS_FILE_NOT_FOUND", User, AfterChange, "A library names a file or a folder that does not exist or cannot be read.")
 	DefinitionsExtension   = define("PIPELINE_UNSUPPORTED_DEFINITIONS_FILE_EXTENSION", User, AfterChange, "A definition file does not end in .sql.")
-	StorageRootInvalid     = define("PIPELINE_STORAGE_ROOT_INVALID", User, AfterChange, "storage is neither a path nor a file:// URI.")
+	StorageRootInvalid     = define("PIPELINE_STORAGE_ROOT_INVALID", User, AfterChange, "storage is neither a path nor a file:// URI, or what is there is not a folder.")
 	InvalidSettingText     = define("INVALID_CONFIGURATION_ENTRY", User, AfterChange, "A configuration entry given with --set has no name or no equals sign.")
 	InvalidTimeZone        = define("INVALID_TIMEZONE", User, AfterChange, "The session time zone is not one the machine knows.")
 	UnsetVariable          = define("UNSET_VARIABLE", User, AfterChange, "A ${name} has no value, neither from --set nor from configuration, or a ${env:NAME} none in the environment.")

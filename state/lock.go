@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -53,7 +54,7 @@ func takeLock(fs vfs.FS, dir string, reads bool) (*lock, error) {
 			l.held = held
 			break
 		}
-		if refused(err) {
+		if onPath(err) {
 			return nil, err
 		}
 		by := readHolder(fs, l.holder)
@@ -73,7 +74,10 @@ func takeLock(fs vfs.FS, dir string, reads bool) (*lock, error) {
 
 // makeFolder makes a folder that survives a crash: its name is on disk before anything in it counts.
 func makeFolder(fs vfs.FS, dir string) error {
-	if _, err := fs.Stat(dir); err == nil {
+	switch info, err := fs.Stat(dir); {
+	case err == nil && !info.IsDir():
+		return &os.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+	case err == nil:
 		return nil
 	}
 	if err := fs.MkdirAll(dir, 0o755); err != nil {

@@ -4,7 +4,9 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"strings"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -16,11 +18,15 @@ import (
 const pebbleFormat = pebble.FormatTableFormatV6
 
 // Open opens the store in o.Dir, or makes it. It fails with STORE_LOCKED, naming the process that holds it (D-57),
-// STORE_OF_ANOTHER_PIPELINE, STORE_FORMAT_NEWER, STORE_NOT_FOUND (ReadOnly), or STORE_FAILED.
+// STORE_OF_ANOTHER_PIPELINE, STORE_FORMAT_NEWER, STORE_NOT_FOUND (ReadOnly), STORE_NOT_WRITABLE, STORE_CORRUPT,
+// PIPELINE_STORAGE_ROOT_INVALID (not a folder), or STORE_FAILED.
 func Open(o Options) (*Store, error) {
 	s := &Store{o: o.withDefaults(), tables: map[string]*Table{}, flows: map[string]*Flow{}}
 	dir := s.o.FS.PathJoin(s.o.Dir, "store")
 	if s.o.ReadOnly {
+		if _, err := s.o.FS.Stat(dir); errors.Is(err, syscall.ENOTDIR) {
+			return nil, s.failed(err)
+		}
 		if d, err := pebble.Peek(dir, s.o.FS); err != nil || !d.Exists {
 			return nil, fault.New(fault.StoreNotFound, "there is no store in %s", s.o.Dir).WithHint("run the pipeline first")
 		}
@@ -46,6 +52,9 @@ func (s *Store) open(dir string) (err error) {
 	if err != nil {
 		if strings.Contains(err.Error(), "unknown format major version") {
 			return fault.New(fault.StoreFormatNewer, "the store in %s was written by a newer version", s.o.Dir).Because(err).WithHint("run that version")
+		}
+		if lost(err) {
+			return s.corrupt("%v", err)
 		}
 		return s.failed(err)
 	}

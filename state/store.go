@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -142,20 +143,34 @@ func (s *Store) failed(err error) *fault.Error {
 	case vfs.IsNoSpaceError(err):
 		return fault.New(fault.StoreFailed, "the disk under %s is full", s.o.Dir).Because(err).
 			WithHint("free space and start again; everything that was acknowledged is still there")
+	case errors.Is(err, syscall.ENOTDIR) && onPath(err):
+		return fault.New(fault.StorageRootInvalid, "the storage %s is not a folder, or is below something that is none", s.o.Dir).Because(err).
+			WithHint("name a folder as storage; it is made if it does not exist")
 	case refused(err):
 		return fault.New(fault.StoreNotWritable, "this process may not write to the storage folder %s", s.o.Dir).Because(err).
 			WithHint("it runs as user %d: chown -R %d the folder or volume, everything in it included; one that is mounted read-only has to be mounted for writing",
 				os.Geteuid(), os.Geteuid())
 	}
 	return fault.New(fault.StoreFailed, "the store in %s cannot go on", s.o.Dir).Because(err).
-		WithHint("look at the disk, then start again; everything that was acknowledged is still there")
+		WithHint("look at the disk, then start again")
 }
 
-// refused reports a file that this process may not make or open. A lock that another process holds may be the same error
-// number, without a path.
+// lost reports that Pebble does not find what it wrote when it opens a store. It does not mark as corruption a file that is
+// gone or has another length.
+func lost(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "object size mismatch")
+}
+
+// refused reports a file that this process may not make or open.
 func refused(err error) bool {
+	return onPath(err) && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS))
+}
+
+// onPath reports an error about a file or folder as such. A lock that another process holds may be the same error number,
+// without a path.
+func onPath(err error) bool {
 	var at *fs.PathError
-	return errors.As(err, &at) && (errors.Is(at, fs.ErrPermission) || errors.Is(at, syscall.EROFS))
+	return errors.As(err, &at)
 }
 
 func (s *Store) corrupt(format string, args ...any) *fault.Error {
