@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"sluice/catalog"
 	"sluice/internal/broker"
 	"sluice/internal/broker/topic"
+	"sluice/option"
 )
 
 // defaultBroker is where the embedded broker of `make run` listens.
@@ -44,7 +47,13 @@ func (a *app) topicCmd() *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.PersistentFlags().StringSliceVar(&brokers, "brokers", []string{defaultBroker}, "addresses of the cluster")
+	c.PersistentFlags().StringSliceVar(&brokers, "brokers", nil, "addresses of the cluster (default: kafka.bootstrap.servers of --set or of the pipeline, else "+defaultBroker+")")
+	c.PersistentPreRunE = func(*cobra.Command, []string) (err error) {
+		if err = a.check(); err == nil && len(brokers) == 0 {
+			brokers, err = a.brokers()
+		}
+		return err
+	}
 
 	var put topic.PutOptions
 	putCmd := &cobra.Command{
@@ -110,3 +119,38 @@ func (a *app) topicCmd() *cobra.Command {
 	c.AddCommand(putCmd, catCmd, lsCmd)
 	return c
 }
+
+// brokers returns the addresses of the pipeline's cluster. There need be no pipeline: then --set alone names them, or they
+// are those of the embedded broker.
+func (a *app) brokers() ([]string, error) {
+	overrides, err := a.overrides()
+	if err != nil {
+		return nil, err
+	}
+	servers := overrides.Set[bootstrapServers]
+	path, err := a.findSpec()
+	switch {
+	case err == nil:
+		spec, problems := catalog.ReadSpec(path, overrides)
+		if err := problems.Err(); err != nil {
+			return nil, err
+		}
+		a.mask = option.NewMask(spec.SecretServers()...)
+		servers = spec.Servers()
+	case a.spec != "":
+		return nil, err
+	}
+	var out []string
+	for server := range strings.SplitSeq(servers, ",") {
+		if server = strings.TrimSpace(server); server != "" {
+			out = append(out, server)
+		}
+	}
+	if len(out) == 0 {
+		out = []string{defaultBroker}
+	}
+	return out, nil
+}
+
+// bootstrapServers is the setting that names the brokers of a pipeline.
+const bootstrapServers = "kafka.bootstrap.servers"
