@@ -61,6 +61,7 @@ func (j *job) run(take, do context.Context, say func(string)) error {
 		j.begin(cancel)
 		err := j.try(trying, do, say)
 		cancel()
+		j.warnIfBrokenOff(do, err)
 		waiter := j.end()
 		if waiter == nil {
 			return err
@@ -71,6 +72,21 @@ func (j *job) run(take, do context.Context, say func(string)) error {
 			return err
 		}
 	}
+}
+
+// warnIfBrokenOff tells of what the end of the grace period cut short (D-39).
+func (j *job) warnIfBrokenOff(do context.Context, err error) {
+	if do.Err() == nil || !errors.Is(err, do.Err()) {
+		return
+	}
+	e := fault.New(fault.GracePeriodOver, "the flow had not finished what it had in hand when the grace period of %v was over", j.d.Plan.Settings.GracePeriod).
+		WithHint("a longer sluice.grace_period gives it the time")
+	if info := j.state.Info(); info.Planned {
+		e.WithDetail("batch %d stays planned and comes again, with the same rows and the same number", info.NextBatch)
+	} else {
+		e.WithDetail("nothing of it is stored; the next start reads it again")
+	}
+	j.d.emit(&eventlog.FlowWarning{Flow: j.plan.Name, Err: e})
 }
 
 func (j *job) begin(cancel context.CancelFunc) {

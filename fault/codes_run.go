@@ -6,5 +6,6 @@ var (
 	QueryFingerprintChanged = define("QUERY_FINGERPRINT_CHANGED", User, Never, "A warning: the query of a flow was edited, and the flow goes on from its positions (D-62).")
 	NotDeclared             = define("NO_LONGER_DECLARED", User, Never, "A warning: the store has a flow or a table that the pipeline does not declare any more; what it holds is kept (D-62).")
 	RunFailed               = define("PIPELINE_RUN_FAILED", User, AfterChange, "A run ended with flows that failed or were skipped (D-51).")
+	GracePeriodOver         = define("GRACE_PERIOD_OVER", External, Never, "A warning: a stop broke off what a flow had in hand, since it outlasted sluice.grace_period (D-39).")
 	ConflictingRefresh      = define("CONFLICTING_PIPELINE_REFRESH_OPTIONS", User, AfterChange, "Options of run that select tables contradict each other (CL-03, FR-16).")
 )

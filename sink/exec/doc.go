@@ -33,7 +33,8 @@
 // # Stopping
 //
 // The program is started in a process group of its own, in the pipeline's folder. When the context of a write ends, the
-// group is killed. Nothing is said about a program that leaves the group.
+// group is killed. When Sluice itself is killed, Linux kills the program with it, but not what the program has started; on other
+// systems it lives on. Nothing is said about a program that leaves the group.
 //
 // The command is split into words at blanks, with quotes and backslashes as in a shell; no shell is started, so there are
 // no variables, pipes or patterns unless the command is sh -c '...'.

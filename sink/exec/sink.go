@@ -143,7 +143,7 @@ func (s *Sink) command(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, s.opts.command[1:]...)
 	cmd.Dir = s.config.Dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), ours)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = tied()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = s.patience
 	return cmd
