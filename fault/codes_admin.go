@@ -9,6 +9,7 @@ var (
 	MethodNotAllowed      = define("METHOD_NOT_ALLOWED", User, AfterChange, "A path of the daemon is asked with a method that it does not take.")
 	RequestTooLarge       = define("REQUEST_TOO_LARGE", User, AfterChange, "The body of a request to the daemon is larger than that path takes.")
 	FlowNotFound          = define("FLOW_NOT_FOUND", User, AfterChange, "A command names a flow that the pipeline does not have.")
+	SinkNotFound          = define("SINK_NOT_FOUND", User, AfterChange, "A command names a sink that no flow of the pipeline writes, or not the flow that it names as well.")
 	InvalidListenAddress  = define("INVALID_LISTEN_ADDRESS", User, AfterChange, "The address to listen on is not host:port.")
 	ListenRequiresToken   = define("LISTEN_REQUIRES_TOKEN", User, AfterChange, "The daemon is to listen on an address that other machines can reach, and no token file is set.")
 	InvalidTokenFile      = define("INVALID_TOKEN_FILE", User, AfterChange, "The token file cannot be read, or what it holds cannot serve as a token.")

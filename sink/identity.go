@@ -63,10 +63,10 @@ func (i Identity) Admit(target string, next batch.ID, running bool) error {
 			WithHint("two daemons run on copies of one store; stop one of them")
 	case ahead:
 		return fault.New(fault.SinkAhead, "%s has batch %d of generation %d, the next batch of flow %s is %d of generation %d", target, i.Number, i.Generation, next.Flow, next.Number, next.Generation).
-			WithHint("the store is an older backup. Restore a newer one, or empty the target and run a full refresh of the flow")
+			WithHint("the store is an older backup. Restore a newer one; if there is none, processor sink adopt makes the target this one's")
 	case i.Epoch > next.Epoch:
 		return fault.New(fault.SinkAhead, "%s was written at epoch %d of the store, which is at epoch %d now", target, i.Epoch, next.Epoch).
-			WithHint("the store is an older backup or a copy. Restore the newer one, or empty the target and run a full refresh of the flow")
+			WithHint("the store is an older backup or a copy. Restore the newer one; if there is none, processor sink adopt makes the target this one's")
 	}
 	return nil
 }

@@ -66,10 +66,9 @@ func (s *Sink) attachment() (*attachment, error) {
 
 func (a *attachment) open(ctx context.Context, id batch.ID) error {
 	s := a.sink
-	exists := false
-	var err error
-	if a.topic, exists, err = client.Await(ctx, a.client, s.opts.topic); err != nil {
-		return s.opts.client.Fault(ctx, err, "looking up %s", s.target)
+	exists, err := a.lookUp(ctx)
+	if err != nil {
+		return err
 	}
 	if !exists {
 		return s.missing(ctx, a.client)
@@ -186,37 +185,4 @@ func (a *attachment) commit(ctx context.Context, i sink.Identity) error {
 		return err
 	})
 	return a.sink.opts.client.Fault(ctx, err, "writing the group %s", a.sink.group())
-}
-
-// Adopt makes the target this store's, whoever wrote it: what it remembers is the last batch this store had accepted, or
-// nothing where ok is false (processor sink adopt). Whoever else writes to it is fenced.
-func (s *Sink) Adopt(ctx context.Context, last batch.ID, ok bool) error {
-	a, err := s.attachment()
-	if err != nil {
-		return err
-	}
-	defer a.client.Close()
-	exists := false
-	if a.topic, exists, err = client.Await(ctx, a.client, s.opts.topic); err != nil {
-		return s.opts.client.Fault(ctx, err, "looking up %s", s.target)
-	}
-	if !exists {
-		return s.missing(ctx, a.client)
-	}
-	if err := a.own(ctx); err != nil {
-		return err
-	}
-	if ok {
-		return a.commit(ctx, sink.IdentityOf(last))
-	}
-	var set kadm.TopicsSet
-	set.Add(s.opts.topic, 0)
-	answers, err := a.admin.DeleteOffsets(ctx, s.group(), set)
-	if err == nil {
-		err = answers.Error()
-	}
-	if errors.Is(err, kerr.GroupIDNotFound) {
-		return nil
-	}
-	return s.opts.client.Fault(ctx, err, "deleting from the group %s", s.group())
 }

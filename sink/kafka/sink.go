@@ -197,5 +197,3 @@ func (s *Sink) renew() {
 		s.mu.Unlock()
 	}
 }
-
-var _ sink.Sink = (*Sink)(nil)

@@ -58,8 +58,31 @@ func (s *Sink) remember(ctx context.Context, tx pgx.Tx, found bool, i sink.Ident
 	return err
 }
 
-// Adopt makes the table this store's, whoever wrote it: what the database remembers is the last batch this store had
-// accepted, or nothing where ok is false (processor sink adopt).
+// Remembered implements sink.Keeper. A table that is not there yet, that of the sink or that of identities, remembers nothing
+// where the first start would make it.
+func (s *Sink) Remembered(ctx context.Context, _ batch.ID) (m sink.Memory, err error) {
+	c, err := s.dial(ctx)
+	if err != nil {
+		return m, err
+	}
+	defer c.Close(ctx)
+	probe := *s
+	probe.opts.create = false
+	if probe.table, err = probe.describe(ctx, c); err != nil {
+		if s.opts.create && fault.Of(err, fault.PostgresTable) {
+			err = nil
+		}
+		return m, err
+	}
+	m.Where = "table " + probe.table.batches
+	var exists bool
+	if err = c.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", probe.table.batches).Scan(&exists); err == nil && exists {
+		m.Identity, m.Found, err = probe.identity(ctx, c, false)
+	}
+	return m, s.fault(ctx, err, "reading %s", probe.table.batches)
+}
+
+// Adopt implements sink.Keeper.
 func (s *Sink) Adopt(ctx context.Context, last batch.ID, ok bool) error {
 	if err := s.connect(ctx); err != nil {
 		return err
@@ -73,3 +96,5 @@ func (s *Sink) Adopt(ctx context.Context, last batch.ID, ok bool) error {
 	})
 	return s.fault(ctx, err, "adopting %s", s.table.name)
 }
+
+var _ sink.Keeper = (*Sink)(nil)

@@ -187,5 +187,3 @@ func (s *Sink) Close() error {
 	s.conn = nil
 	return nil
 }
-
-var _ sink.Sink = (*Sink)(nil)
