@@ -43,9 +43,11 @@ func (d *Daemon) openTables() error {
 		if err != nil {
 			var list fault.List
 			if !errors.As(err, &list) {
-				list = fault.List{fault.From(err)}
+				problems = append(problems, fault.From(err))
 			}
-			problems = append(problems, list...)
+			for _, e := range list {
+				problems = append(problems, e.At(t.Pos)) // what the definition may not change, and the store knows no places
+			}
 			continue
 		}
 		d.tables[t.Name] = table

@@ -55,6 +55,7 @@ type Settings struct {
 type Table struct {
 	Name         string // catalog.schema.table, lower-cased: the identity
 	Display      string // as declared
+	Pos          fault.Pos
 	Comment      string
 	Fields       []batch.Field
 	Keys         []int      // columns of the key, in the order of their lower-cased names (so that REPLACE USING (a, b) and (b, a) store the same keys); nil for an append table
