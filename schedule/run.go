@@ -49,7 +49,7 @@ func Run(take, do context.Context, c Config) Result {
 	if c.Concurrent == 0 {
 		c.Concurrent = 16
 	}
-	r := &run{Config: c, jobs: map[string]Job{}, again: map[string]bool{}, ended: make(chan string)}
+	r := &run{Config: c, jobs: map[string]Job{}, again: map[string]bool{}, ended: make(chan string), live: map[string]bool{}}
 	for _, j := range c.Jobs {
 		r.jobs[j.Flow.Name] = j
 		target := ""
@@ -71,10 +71,10 @@ func Run(take, do context.Context, c Config) Result {
 // run is owned by the goroutine that called Run; jobs report to it through ended.
 type run struct {
 	Config
-	jobs    map[string]Job
-	again   map[string]bool // flows to try once more that had not failed yet when that was said
-	ended   chan string
-	running int
+	jobs  map[string]Job
+	again map[string]bool // flows to try once more that had not failed yet when that was said
+	ended chan string
+	live  map[string]bool // flows whose goroutine has not reported its end: what it says last may not have been heard yet
 }
 
 func (r *run) loop(take, do context.Context) Result {
@@ -83,12 +83,12 @@ func (r *run) loop(take, do context.Context) Result {
 		if take.Err() == nil {
 			r.start(take, do)
 		}
-		if r.running == 0 && (!r.Continuous || take.Err() != nil) {
+		if len(r.live) == 0 && (!r.Continuous || take.Err() != nil) {
 			break
 		}
 		select {
 		case name := <-r.ended:
-			r.running--
+			delete(r.live, name)
 			r.queueAgain(name, r.again[name])
 		case name := <-r.Again:
 			r.queueAgain(name, true)
@@ -127,6 +127,9 @@ func (r *run) queueAgain(name string, wanted bool) {
 
 // over reports whether a flow has ended and has something to do when it is run once more.
 func (r *run) over(name string) bool {
+	if r.live[name] {
+		return false
+	}
 	switch state := r.Board.State(name); state.Status {
 	case eventlog.Failed:
 		return state.Retry == 0
@@ -143,7 +146,7 @@ func (r *run) start(take, do context.Context) {
 		again = false
 		for _, j := range r.Jobs {
 			name := j.Flow.Name
-			if r.Board.State(name).Status != eventlog.Queued || !r.Continuous && r.running >= r.Concurrent {
+			if r.Board.State(name).Status != eventlog.Queued || !r.Continuous && len(r.live) >= r.Concurrent {
 				continue
 			}
 			if j.Flow.Once && j.Drained() {
@@ -160,7 +163,7 @@ func (r *run) start(take, do context.Context) {
 			default:
 				r.Board.set(name, eventlog.Starting, "", nil, 0)
 				delete(r.again, name)
-				r.running++
+				r.live[name] = true
 				go func() {
 					r.runJob(take, do, j)
 					r.ended <- name
@@ -185,6 +188,8 @@ func (r *run) predecessors(f *plan.Flow) (waits []string, skip string) {
 		}
 		seen[name] = true
 		switch state := r.Board.State(name); {
+		case r.live[name]:
+			waits = append(waits, name)
 		case state.Status == eventlog.Completed, state.Status == eventlog.Idle:
 		case state.Status == eventlog.Excluded:
 			if j.Flow.Once && !j.Drained() { // DO-O4

@@ -349,6 +349,26 @@ func TestFlowsRunBesideEachOtherUpToALimit(t *testing.T) {
 	}
 }
 
+// A listener hears that a flow is through before the flows that wait for it begin, however slow it is (PT-08).
+func TestSuccessorsBeginWhenTheEndWasHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var heard []string
+		b := newBench()
+		b.flow("a", plan.Flow{}, after(0))
+		b.flow("other", plan.Flow{}, after(time.Second)) // its end makes the run look again
+		b.flow("b", plan.Flow{DependsOn: []string{"a"}}, func(context.Context, int) error { heard = append(heard, "b begins"); return nil })
+		Run(context.Background(), context.Background(), Config{Jobs: b.jobs, Board: NewBoard(func(e eventlog.Event) {
+			if p := e.(*eventlog.FlowProgress); p.Flow == "a" && p.Status == eventlog.Completed {
+				time.Sleep(time.Minute)
+				heard = append(heard, "a is through")
+			}
+		})})
+		if strings.Join(heard, ", ") != "a is through, b begins" {
+			t.Errorf("%v", heard)
+		}
+	})
+}
+
 // PT-08: for random graphs no successor starts before its predecessors have completed, whatever the limit on concurrency.
 func TestRandomGraphs(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
