@@ -149,9 +149,13 @@ func (d *Daemon) listen() {
 	d.board = schedule.NewBoard(d.emit)
 }
 
-// tell writes an event to the log.
+// tell writes an event to the log, what came out of records at level debug only.
 func (d *Daemon) tell(e eventlog.Event) {
-	d.Log.Log(context.Background(), logLevels[e.Level()], e.String(), "event", e.Type())
+	level, whole, text := logLevels[e.Level()], e.String(), eventlog.WithoutPayload(e).String()
+	d.Log.Log(context.Background(), level, text, "event", e.Type())
+	if whole != text && level > slog.LevelDebug {
+		d.Log.Debug(whole, "event", e.Type())
+	}
 }
 
 var logLevels = map[eventlog.Level]slog.Level{eventlog.Info: slog.LevelInfo, eventlog.Warn: slog.LevelWarn, eventlog.Error: slog.LevelError, eventlog.Metrics: slog.LevelDebug}

@@ -23,9 +23,9 @@ func runtimeError(kind C.duckdb_error_type, message string) *fault.Error {
 	case C.DUCKDB_ERROR_OUT_OF_RANGE, C.DUCKDB_ERROR_CONVERSION, C.DUCKDB_ERROR_DECIMAL, C.DUCKDB_ERROR_MISMATCH_TYPE,
 		C.DUCKDB_ERROR_DIVIDE_BY_ZERO, C.DUCKDB_ERROR_INVALID_INPUT, C.DUCKDB_ERROR_OBJECT_SIZE:
 		if code := dialect.RuntimeCode(message); code != nil {
-			return fault.New(code, "%s", dialect.RuntimeMessage(message))
+			return fault.New(code, "%s", fault.Payload(dialect.RuntimeMessage(message)))
 		}
-		return fault.New(fault.EvaluationFailed, "%s", message)
+		return fault.New(fault.EvaluationFailed, "%s", fault.Payload(message))
 	case C.DUCKDB_ERROR_OUT_OF_MEMORY:
 		return fault.New(fault.OutOfMemory, "%s", message).
 			WithHint("raise memory_limit, or give the engine a temporary folder with more room")

@@ -194,6 +194,7 @@ type RecordRefused struct {
 	Flow  string
 	Split string
 	At    batch.Offset
+	Kept  bool // PERMISSIVE: a row was made of what could be read
 	Err   *fault.Error
 	More  int64 // further ones of the same batch
 }
@@ -202,7 +203,11 @@ func (e *RecordRefused) Type() string   { return "flow_progress" }
 func (e *RecordRefused) Level() Level   { return Warn }
 func (e *RecordRefused) Origin() Origin { return Origin{Flow: e.Flow} }
 func (e *RecordRefused) String() string {
-	s := fmt.Sprintf("flow %s left out the record at %s %s: %v", e.Flow, e.Split, e.At, e.Err)
+	did := "left out"
+	if e.Kept {
+		did = "kept in part"
+	}
+	s := fmt.Sprintf("flow %s %s the record at %s %s: %v", e.Flow, did, e.Split, e.At, e.Err)
 	if e.More > 0 {
 		s += fmt.Sprintf(" (and %d more of this batch)", e.More)
 	}

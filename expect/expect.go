@@ -174,7 +174,7 @@ func (r *Result) Violation(flow string, checks []Check, record string) *fault.Er
 	e := fault.New(fault.ExpectationViolation, "the flow %s met a row that violates %s", flow, strings.Join(names, ", ")).
 		WithHint("correct the data, or let the expectation drop such rows, and start the flow again")
 	if record != "" {
-		e.WithDetail("%s", record)
+		e.WithDetail("%s", fault.Payload(record))
 	}
 	return e
 }

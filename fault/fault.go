@@ -3,6 +3,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -84,11 +85,49 @@ type Error struct {
 	Detail  string
 	Hint    string
 	Cause   error
+
+	sealed, sealedDetail string // Message and Detail without what came out of records; "" when that is all of it
 }
+
+// Payload is text out of a record, as an argument of New and WithDetail.
+type Payload string
 
 // New returns an error of the given code; the message is formatted as by fmt.Sprintf.
 func New(code *Code, format string, args ...any) *Error {
-	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+	e := &Error{Code: code}
+	e.Message, e.sealed = printed(format, args)
+	return e
+}
+
+// printed formats args, and does it once more with every Payload left out.
+func printed(format string, args []any) (whole, sealed string) {
+	whole = fmt.Sprintf(format, args...)
+	hidden := slices.Clone(args)
+	for i, a := range args {
+		if _, ok := a.(Payload); ok {
+			hidden[i] = Payload(ellipsis)
+		}
+	}
+	if sealed = fmt.Sprintf(format, hidden...); sealed == ellipsis {
+		sealed = ""
+	}
+	return whole, sealed
+}
+
+const ellipsis = "…"
+
+// WithoutPayload returns e as it may stand in a log: without what came out of records. Nothing is known of the errors of
+// libraries about records, so they are left out too.
+func (e *Error) WithoutPayload() *Error {
+	out := *e
+	out.Message, out.Detail = e.sealed, e.sealedDetail
+	if out.Message == "" {
+		out.Message = strings.TrimSuffix(e.Code.When, ".")
+	}
+	if e.Code.Class == Data {
+		out.Cause = nil
+	}
+	return &out
 }
 
 // At sets the place in a definition file and returns e.
@@ -96,8 +135,22 @@ func (e *Error) At(p Pos) *Error { e.Pos = p; return e }
 
 // WithDetail sets the detail and returns e.
 func (e *Error) WithDetail(format string, args ...any) *Error {
-	e.Detail = fmt.Sprintf(format, args...)
+	e.Detail, e.sealedDetail = printed(format, args)
 	return e
+}
+
+// Within returns a copy of e whose detail begins with the given text, which says where or when it happened.
+func (e *Error) Within(format string, args ...any) *Error {
+	out, where := *e, fmt.Sprintf(format, args...)
+	out.Detail, out.sealedDetail = joined(where, e.Detail), joined(where, e.sealedDetail)
+	return &out
+}
+
+func joined(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return a + "; " + b
 }
 
 // WithHint sets the hint and returns e.

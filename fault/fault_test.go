@@ -37,6 +37,28 @@ func TestErrorPrintsPositionCodeMessageAndHint(t *testing.T) {
 	}
 }
 
+// What came out of a record is in an error's text, and in none that may stand in a log.
+func TestPayloadsAreLeftOut(t *testing.T) {
+	for _, c := range []struct {
+		err         *Error
+		whole, left string
+	}{
+		{New(NullSequence, "column %s: %q is none", "n", Payload("secret")), `column n: "secret" is none`, `column n: "…" is none`},
+		{New(NullSequence, "%s", Payload("all secret")), "all secret", strings.TrimSuffix(NullSequence.When, ".")},
+		{New(NullSequence, "a row").WithDetail("%s", Payload("secret")).Within("at %d", 5), "a row (at 5; secret)", "a row (at 5)"},
+		{New(NullSequence, "a row").Because(errors.New("secret")), "a row: secret", "a row"},
+		{New(StoreFailed, "a file").Because(errors.New("disk")).WithHint("look"), "a file: disk; hint: look", "a file: disk; hint: look"},
+	} {
+		name := c.err.Code.Name + ": "
+		if got := c.err.Error(); got != name+c.whole {
+			t.Errorf("got %s, want %s", got, c.whole)
+		}
+		if got := c.err.WithoutPayload().Error(); got != name+c.left {
+			t.Errorf("in a log: got %s, want %s", got, c.left)
+		}
+	}
+}
+
 func TestListIsSortedByPosition(t *testing.T) {
 	l := List{New(InternalError, "2").At(Pos{"b.sql", 1, 1}), New(InternalError, "1").At(Pos{"a.sql", 9, 1}), New(InternalError, "0").At(Pos{"a.sql", 2, 8})}
 	if got := l.Err().(List); got[0].Message+got[1].Message+got[2].Message != "012" {

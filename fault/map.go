@@ -4,7 +4,7 @@ package fault
 // is among them, so that what f takes out is out.
 func (e *Error) Map(f func(string) string) *Error {
 	c := *e
-	for _, text := range []*string{&c.Message, &c.Detail, &c.Hint} {
+	for _, text := range []*string{&c.Message, &c.Detail, &c.Hint, &c.sealed, &c.sealedDetail} {
 		*text = f(*text)
 	}
 	return &c

@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"fmt"
 	"sort"
 
 	"sluice/batch"
@@ -32,16 +31,12 @@ func firstBad(bad []batch.Bad) (cut, batch.Bad) {
 
 // located is the error of a record with the place where the record stands.
 func located(b batch.Bad) *fault.Error {
-	e := *b.Err
-	e.Detail = fmt.Sprintf("at %s of %s", b.At, b.Split)
-	if b.Err.Detail != "" {
-		e.Detail += "; " + b.Err.Detail
-	}
-	return &e
+	return b.Err.Within("at %s of %s", b.At, b.Split)
 }
 
-// shorten ends the batch at its cut: what is not covered is read again and counted then. Bytes and records of a shortened
-// split are no longer known exactly and are scaled down, since they only feed metrics.
+// shorten ends the batch at its cut: what is not covered is read again and counted then. The bytes and null values of a
+// shortened split are no longer known exactly and are scaled down, since they only feed metrics; its records are those that
+// became rows, and the null values.
 func (w *work) shorten() {
 	kept := make([]batch.SplitRange, 0, len(w.rng.Splits))
 	number := make([]int32, len(w.rng.Splits)) // of a split among those kept, which the rows' positions index
@@ -51,10 +46,10 @@ func (w *work) shorten() {
 				continue // nothing of this split is left, and no row
 			}
 			if whole := s.To.At - s.From.At; whole > 0 {
-				s.Records = s.Records * (at.At - s.From.At) / whole
 				s.Bytes = s.Bytes * (at.At - s.From.At) / whole
 				s.Nulls = s.Nulls * (at.At - s.From.At) / whole
 			}
+			s.Records = w.before(int32(i), at) + s.Nulls
 			s.To = at
 		}
 		number[i] = int32(len(kept))
@@ -65,6 +60,17 @@ func (w *work) shorten() {
 	}
 	w.rng, w.end = batch.Range{Splits: kept}, false
 	w.outcome.Read, w.outcome.Bad = w.rng.Records(), 0
+}
+
+// before counts the rows of a split that stand before a place.
+func (w *work) before(split int32, at batch.Offset) (n int64) {
+	p := &w.rows.Pos
+	for i, s := range p.Split {
+		if s == split && (batch.Offset{At: p.Offset[i], Index: p.Index[i]}).Less(at) {
+			n++
+		}
+	}
+	return n
 }
 
 // keep returns the rows before the cut. splits are those that the rows' positions index.
@@ -85,5 +91,5 @@ func (f *Flow) report(bad []batch.Bad) {
 	if len(bad) == 0 {
 		return
 	}
-	f.emit(&eventlog.RecordRefused{Flow: f.plan.Name, Split: bad[0].Split, At: bad[0].At, Err: bad[0].Err, More: int64(len(bad) - 1)})
+	f.emit(&eventlog.RecordRefused{Flow: f.plan.Name, Split: bad[0].Split, At: bad[0].At, Kept: bad[0].Kept, Err: bad[0].Err, More: int64(len(bad) - 1)})
 }

@@ -2,7 +2,6 @@ package flow
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"sluice/batch"
@@ -10,7 +9,6 @@ import (
 	"sluice/eventlog"
 	"sluice/expect"
 	"sluice/fault"
-	"sluice/replaceusing"
 	"sluice/state"
 )
 
@@ -156,20 +154,18 @@ func (f *Flow) inputs(w *work) ([]eval.Input, func()) {
 	return inputs, func() { snapshot.Close() }
 }
 
-// judge takes out rows behind the cut, then those that expectations drop, then those with a sequence that cannot be
-// compared. A null sequence may move the cut, and then the expectations are judged again on what is left, so that their
-// counts are of committed rows only.
+// judge takes out rows behind the cut, then those that expectations drop, then those that the table cannot hold. Such a row
+// may move the cut, and then the expectations are judged again on what is left, so that their counts are of committed rows
+// only.
 func (f *Flow) judge(w *work) error {
 	for {
-		before := w.stop
 		f.trim(w)
 		if err := f.expectations(w); err != nil {
 			return err
 		}
-		if !f.sequencesKnown(w, before) {
-			continue
+		if f.fit(w) {
+			return nil
 		}
-		return nil
 	}
 }
 
@@ -225,37 +221,9 @@ func (f *Flow) expectations(w *work) error {
 // violation is the error of a batch in which a row must not be: it says which batch it would have been, where the record
 // stands, and what the row was (EX-O8).
 func (f *Flow) violation(w *work, row int32) error {
-	e := located(f.badRow(w, w.result.Row[row], f.judged.Violation(f.plan.Name, f.checks, f.show(w.result.Rows, int(row)))))
-	e.Detail = fmt.Sprintf("batch %d, %s", f.state.NextBatch(), e.Detail)
-	return e
-}
-
-// sequencesKnown refuses rows whose sequence is null or NaN (D-2). It reports false when that moved the cut.
-func (f *Flow) sequencesKnown(w *work, before cut) bool {
-	if f.table == nil || len(f.plan.Table.Keys) == 0 || w.len() == 0 {
-		return true
-	}
-	unknown := map[int32]bool{}
-	for _, row := range replaceusing.BadSequences(nil, &w.result.Sequence) {
-		unknown[row] = true
-	}
-	if len(unknown) == 0 {
-		return true
-	}
-	var bad []batch.Bad
-	kept := make([]int32, 0, w.len())
-	for i := range w.len() {
-		row := w.row(i)
-		if !unknown[row] {
-			kept = append(kept, row)
-			continue
-		}
-		bad = append(bad, f.badRow(w, w.result.Row[row], fault.New(fault.NullSequence, "flow %s: the sequence of a row is null or NaN", f.plan.Name).
-			WithHint("add an expectation that drops such rows, or WITH (mode = 'DROPMALFORMED')")))
-	}
-	w.index = kept
-	f.refuse(w, bad)
-	return len(bad) == 0 || f.plan.Input.Mode != batch.FailFast
+	e := f.judged.Violation(f.plan.Name, f.checks, f.show(w.result.Rows, int(row)))
+	bad := f.badRow(w, w.result.Row[row], e)
+	return e.Within("batch %d, at %s of %s", f.state.NextBatch(), bad.At, bad.Split)
 }
 
 // len is the number of rows that are in.

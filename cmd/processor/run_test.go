@@ -108,9 +108,10 @@ func TestRunsGoOnWhereTheyStopped(t *testing.T) {
 }
 
 // A-35, D-15: what stands before a bad record is kept, nothing at or behind it, and the next run stops at the same place.
+// The log has no part of the record, the event log does.
 func TestBadRecordStopsTheFlowAtItsPlace(t *testing.T) {
 	dir := project(t, orders, map[string]string{"in/1.json": `{"id":1,"version":1,"amount":1}
-{"id":2,"version":1,"amount":"x"}
+{"id":2,"version":1,"amount":"four of it"}
 {"id":3,"version":1,"amount":1}
 `})
 	for range 2 {
@@ -118,9 +119,15 @@ func TestBadRecordStopsTheFlowAtItsPlace(t *testing.T) {
 		if code != exitFailure || !strings.Contains(err, "PIPELINE_RUN_FAILED") || !strings.Contains(err, "amount") {
 			t.Errorf("exit %d\n%s", code, err)
 		}
+		if strings.Contains(err, "four of it") {
+			t.Errorf("what came out of a record is in the log:\n%s", err)
+		}
 		if got := rows(t, dir, "SELECT * FROM orders"); got != "1,1,1" {
 			t.Errorf("kept:\n%s", got)
 		}
+	}
+	if events := must(t, "events", "--spec", dir, "-o", "ndjson"); !strings.Contains(events, "four of it") {
+		t.Errorf("the event log does not have the value:\n%s", events)
 	}
 }
 

@@ -2,6 +2,7 @@ package arrow_test
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -45,5 +46,16 @@ func TestSchema(t *testing.T) {
 	}
 	if _, err := arrow.Schema([]batch.Field{{Name: "a", Type: batch.ArrayOf(batch.Of(batch.Interval))}}); !fault.Of(err, fault.UnsupportedTypes) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A null where there must be none is refused: the column has no place for it, so a reader would see a 0.
+func TestMissingValuesAreRefused(t *testing.T) {
+	b := batch.NewBuilder(batch.Of(batch.Int), 2)
+	b.AppendInt(1)
+	b.AppendNull()
+	rows := &batch.Columns{Fields: []batch.Field{{Name: "id", Type: batch.Of(batch.Int), NotNull: true}}, Cols: []batch.Column{b.Column()}, Len: 2}
+	if err := arrow.WriteStream(io.Discard, rows); !fault.Of(err, fault.CannotEncode) {
+		t.Errorf("got %v", err)
 	}
 }

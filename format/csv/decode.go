@@ -267,7 +267,7 @@ func (d *Decoder) value(b *batch.Builder, c int, record []byte, f field) {
 	if d.unreadable != nil {
 		return
 	}
-	d.unreadable = fault.New(fault.UnreadableCSV, "column %s: %q cannot be read as %s", batch.QuoteName(d.o.Fields[c].Name), excerpt(text), b.Type)
+	d.unreadable = fault.New(fault.UnreadableCSV, "column %s: %q cannot be read as %s", batch.QuoteName(d.o.Fields[c].Name), fault.Payload(excerpt(text)), b.Type)
 	if why != "" {
 		d.unreadable.WithDetail("%s", why)
 	}

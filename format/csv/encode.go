@@ -75,7 +75,7 @@ func (e *Encoder) value(dst []byte, c *batch.Column, i int) ([]byte, error) {
 	start := len(dst)
 	dst, ok := format.AppendScalar(dst, c, i)
 	if !ok || !utf8.Valid(dst[start:]) {
-		return dst, fault.New(fault.CannotEncode, "a %s value is not UTF-8 and has no form in CSV", c.Type).WithDetail("%.64q", dst[start:])
+		return dst, fault.New(fault.CannotEncode, "a %s value is not UTF-8 and has no form in CSV", c.Type).WithDetail("%.64q", fault.Payload(dst[start:]))
 	}
 	blank := len(dst) == start && len(e.fields) == 1 // a record of nothing at all would be none
 	return e.quote(dst, start, blank || string(dst[start:]) == e.o.NullValue)
@@ -96,7 +96,7 @@ func (e *Encoder) quote(dst []byte, start int, must bool) ([]byte, error) {
 	case !must:
 		return dst, nil
 	case d.Quote == 0:
-		return dst, fault.New(fault.CannotEncode, "a value needs quotes and there are none").WithDetail("%.64q", dst[start:]).WithHint("set quote")
+		return dst, fault.New(fault.CannotEncode, "a value needs quotes and there are none").WithDetail("%.64q", fault.Payload(dst[start:])).WithHint("set quote")
 	}
 	text := string(dst[start:])
 	dst = append(dst[:start], d.Quote)

@@ -99,7 +99,7 @@ func (w *writer) value(dst []byte, c *batch.Column, i int, s *shape) []byte {
 		if text := c.Text(i); utf8.Valid(text) {
 			return appendString(dst, text)
 		}
-		return w.fail(dst, fault.New(fault.CannotEncode, "a STRING value is not UTF-8 and has no form in JSON").WithDetail("%.64q", c.Text(i)))
+		return w.fail(dst, fault.New(fault.CannotEncode, "a STRING value is not UTF-8 and has no form in JSON").WithDetail("%.64q", fault.Payload(c.Text(i))))
 	case batch.Variant:
 		return append(dst, c.Text(i)...)
 	case batch.Struct:

@@ -29,7 +29,7 @@ func (s *scanner) fail(src []byte, i int, expected string) int {
 		_, n := utf8.DecodeRune(src[i:])
 		found = quote(src[i : i+n])
 	}
-	s.syntax = fault.New(fault.MalformedRecord, "invalid JSON at byte %d: expected %s, found %s", i, expected, found)
+	s.syntax = fault.New(fault.MalformedRecord, "invalid JSON at byte %d: expected %s, found %s", i, expected, fault.Payload(found))
 	return failed
 }
 

@@ -2,6 +2,7 @@ package parquet_test
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -91,5 +92,16 @@ func TestTypesThatParquetDoesNotHave(t *testing.T) {
 	}
 	if err := parquet.Check([]batch.Field{{Name: "a", Type: batch.Of(batch.Void)}}); !fault.Of(err, fault.UnsupportedTypes) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A null where there must be none is refused: the column has no place for it, so a reader would see a 0.
+func TestMissingValuesAreRefused(t *testing.T) {
+	b := batch.NewBuilder(batch.Of(batch.Int), 2)
+	b.AppendInt(1)
+	b.AppendNull()
+	rows := &batch.Columns{Fields: []batch.Field{{Name: "id", Type: batch.Of(batch.Int), NotNull: true}}, Cols: []batch.Column{b.Column()}, Len: 2}
+	if err := parquet.Write(io.Discard, rows, "none"); !fault.Of(err, fault.CannotEncode) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -27,6 +27,9 @@ func Write(w io.Writer, rows *batch.Columns, compression string) error {
 	if err != nil {
 		return err
 	}
+	if err := format.Complete(rows); err != nil {
+		return err
+	}
 	properties := parquet.NewWriterProperties(parquet.WithCompression(codecs[compression]), parquet.WithCreatedBy("Sluice"))
 	out, err := file.NewParquetWriterWithError(keepOpen{w}, schema, file.WithWriterProps(properties))
 	if err != nil {

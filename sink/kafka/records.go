@@ -136,8 +136,8 @@ func (r *records) upsert(rows *sink.Rows) error {
 		rec := kgo.Record{Key: b.keys.at(int(row))}
 		switch live := net.Live[net.Start[i]:net.Start[i+1]]; {
 		case len(live) > 1:
-			return fault.New(fault.SinkKeyNotUnique, "the batch leaves %d rows with the key %s", len(live), rec.Key).
-				WithDetail("two of them: %s and %s", b.values.at(int(live[0])), b.values.at(int(live[1]))).
+			return fault.New(fault.SinkKeyNotUnique, "the batch leaves %d rows with the key %s", len(live), fault.Payload(rec.Key)).
+				WithDetail("two of them: %s and %s", fault.Payload(b.values.at(int(live[0]))), fault.Payload(b.values.at(int(live[1])))).
 				WithHint("name all key columns in keys, or use mode => 'append'")
 		case len(live) == 1:
 			row = live[0]
@@ -221,7 +221,7 @@ func (r *records) fault(s *Sink, rec *kgo.Record, err error) error {
 	size := len(rec.Key) + len(rec.Value)
 	switch {
 	case errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge):
-		return fault.New(fault.SinkRecordTooLarge, "%s makes a record of %d bytes for %s with the key %s", at, size, s.target, shorten(rec.Key)).Because(err).
+		return fault.New(fault.SinkRecordTooLarge, "%s makes a record of %d bytes for %s with the key %s", at, size, s.target, fault.Payload(shorten(rec.Key))).Because(err).
 			WithDetail("kafka.max.request.size is %d", s.opts.client.RequestBytes).
 			WithHint("raise kafka.max.request.size and the topic's max.message.bytes, or select less")
 	case errors.Is(err, kerr.InvalidRecord):

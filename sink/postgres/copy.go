@@ -99,7 +99,7 @@ func (c *copier) prepare(rows *batch.Columns) (err error) {
 
 // refuse says which value of which row has no form in the table.
 func (c *copier) refuse(rows *batch.Columns, column, row int, err error) error {
-	e := fault.New(fault.SinkRefusedValue, "table %s, column %s: %v", c.table, c.columns[column].field.Name, err).
+	e := fault.New(fault.SinkRefusedValue, "table %s, column %s: %v", c.table, c.columns[column].field.Name, fault.Payload(err.Error())).
 		WithDetail("row %d of the batch", row).
 		WithHint("change the value in the flow's query, with replace() or CASE, or drop the row with an expectation")
 	if rows.Pos.Len() > row {

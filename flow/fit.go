@@ -1,0 +1,59 @@
+package flow
+
+import (
+	"sluice/batch"
+	"sluice/fault"
+	"sluice/replaceusing"
+)
+
+// fit refuses rows that the table cannot hold: those whose sequence is null or NaN (D-2), and those without a value that is
+// declared NOT NULL. It reports false when that moved the cut.
+func (f *Flow) fit(w *work) bool {
+	if f.table == nil || w.len() == 0 {
+		return true
+	}
+	unfit := map[int32]*fault.Error{}
+	f.unknownSequences(w, unfit)
+	f.missingValues(w, unfit)
+	if len(unfit) == 0 {
+		return true
+	}
+	var bad []batch.Bad
+	kept := make([]int32, 0, w.len())
+	for i := range w.len() {
+		row := w.row(i)
+		if err := unfit[row]; err != nil {
+			bad = append(bad, f.badRow(w, w.result.Row[row], err))
+		} else {
+			kept = append(kept, row)
+		}
+	}
+	w.index = kept
+	f.refuse(w, bad)
+	return len(bad) == 0 || f.plan.Input.Mode != batch.FailFast
+}
+
+func (f *Flow) unknownSequences(w *work, unfit map[int32]*fault.Error) {
+	if len(f.plan.Table.Keys) == 0 {
+		return
+	}
+	for _, row := range replaceusing.BadSequences(nil, &w.result.Sequence) {
+		unfit[row] = fault.New(fault.NullSequence, "flow %s: the sequence of a row is null or NaN", f.plan.Name).
+			WithHint("add an expectation that drops such rows, or WITH (mode = 'DROPMALFORMED')")
+	}
+}
+
+func (f *Flow) missingValues(w *work, unfit map[int32]*fault.Error) {
+	for c, field := range f.plan.Table.Fields {
+		column := &w.result.Rows.Cols[c]
+		if !field.Demands() || column.Valid == nil && !field.Type.IsNested() {
+			continue
+		}
+		for i := range column.Len {
+			if path := batch.Missing(field, column, i); path != "" {
+				unfit[int32(i)] = fault.New(fault.NullInNotNull, "flow %s: %s is NOT NULL in table %s and has no value", f.plan.Name, path, f.plan.Table.Display).
+					WithHint("add an expectation that drops such rows, or mode => 'DROPMALFORMED'")
+			}
+		}
+	}
+}
