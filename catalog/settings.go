@@ -97,7 +97,11 @@ func settings(file []option.Given, o Overrides) (option.Values, fault.List) {
 	}
 	sort.Slice(given, func(i, j int) bool { return given[i].Name < given[j].Name })
 	values, problems := Settings.Parse("configuration", given, fault.Pos{})
-	return values, append(problems, checkSettings(values)...)
+	problems = append(problems, checkSettings(values)...)
+	if !knownZone(values.String(SettingZone)) { // that has been told; every query would tell it again
+		values = values.Without(func(name string) bool { return name == SettingZone })
+	}
+	return values, problems
 }
 
 // checkSettings holds the rules that a Set cannot express.

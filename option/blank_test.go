@@ -51,3 +51,12 @@ func TestParseDurationDoesNotOverflow(t *testing.T) {
 		t.Errorf("%v %v", d, err)
 	}
 }
+
+// One mistake is one problem: an option with a wrong value is not missing as well.
+func TestAWrongValueIsNotMissing(t *testing.T) {
+	set := Set{{Name: "format", Kind: Enum, Values: []string{"csv"}, Required: true}, {Name: "path", Required: true}}
+	_, problems := set.Parse("test", []Given{{Name: "FORMAT", Value: "parquet"}, {Name: "path"}}, fault.Pos{})
+	if len(problems) != 2 || problems[0].Code != fault.InvalidOption || problems[1].Code != fault.InvalidOption {
+		t.Error(problems)
+	}
+}

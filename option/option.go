@@ -64,6 +64,7 @@ type Values struct {
 // "read_kafka" or "sink format kafka".
 func (s Set) Parse(what string, given []Given, at fault.Pos) (Values, fault.List) {
 	v := Values{set: s, given: map[string]Given{}}
+	wrong := map[string]bool{} // given, with a value that is not one
 	var problems fault.List
 	for _, g := range given {
 		spec, ok := s.find(g.Name)
@@ -91,12 +92,13 @@ func (s Set) Parse(what string, given []Given, at fault.Pos) (Values, fault.List
 				e.WithHint("leave the option out to have its default, or none")
 			}
 			problems = append(problems, e)
+			wrong[name] = true
 			continue
 		}
 		v.given[name] = g
 	}
 	for _, spec := range s {
-		if _, ok := v.given[spec.Name]; spec.Required && !ok {
+		if _, ok := v.given[spec.Name]; spec.Required && !ok && !wrong[spec.Name] {
 			problems = append(problems, fault.New(fault.MissingOption, "%s needs the option %q", what, spec.Name).At(at).WithHint("%s", spec.Doc))
 		}
 	}

@@ -48,6 +48,14 @@ func TestDryRunReportsEveryProblem(t *testing.T) {
 	}
 }
 
+// One mistake is one problem: a zone that there is not is reported where it stands, not by each query again.
+func TestAnUnknownZoneIsToldOnce(t *testing.T) {
+	code, _, err := command("dry-run", "--spec", pipeline(t, ticks), "--set", "spark.sql.session.timeZone=Mars")
+	if code != exitFailure || strings.Count(err, "\n") != 1 || !strings.HasPrefix(err, "--set spark.sql.session.timeZone: INVALID_TIMEZONE") {
+		t.Errorf("exit %d\n%s", code, err)
+	}
+}
+
 func TestUsageErrorsExitWithTwo(t *testing.T) {
 	for _, args := range [][]string{{"nonsense"}, {"dry-run", "more"}, {"version", "--what"}, {"version", "-o", "xml"}, {"topic", "cat"}, {"version", "--set", "novalue"}} {
 		if code, _, err := command(args...); code != exitUsage || err == "" {
