@@ -77,8 +77,8 @@ type Flow struct {
 type Position struct {
 	Split      string   `json:"split"`
 	Next       string   `json:"next"`                  // the first place it has not read
-	LagRecords *int64   `json:"lag_records,omitempty"` // Kafka partitions, as of the last batch
-	LagSeconds *float64 `json:"lag_seconds,omitempty"` // D-63
+	LagRecords *int64   `json:"lag_records,omitempty"` // Kafka partitions, as of the last batch, before it as of the start
+	LagSeconds *float64 `json:"lag_seconds,omitempty"` // D-63; absent when records lag and there was no batch yet
 }
 
 // Progress is how far a read with an end has come.

@@ -135,6 +135,28 @@ func (f *watched) expectation(x eventlog.Expectation) {
 	have.Passed, have.Failed, have.Errors = have.Passed+x.Passed, have.Failed+x.Failed, have.Errors+x.Errors
 }
 
+// Behind says how far a flow is behind in a Kafka partition, as found before its first batch. How old the records are is not
+// known then, unless there are none.
+func (w *Watch) Behind(flow, split string, next batch.Offset, records int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := Position{Split: split, Next: next.String(), LagRecords: &records}
+	if records == 0 {
+		p.LagSeconds = new(float64) // 0
+	}
+	w.flow(flow).put(p)
+}
+
+// put shows a position in place of the one that the split had.
+func (f *watched) put(p Position) {
+	i, found := slices.BinarySearchFunc(f.Positions, p.Split, func(q Position, split string) int { return strings.Compare(q.Split, split) })
+	if found {
+		f.Positions[i] = p
+	} else {
+		f.Positions = slices.Insert(f.Positions, i, p)
+	}
+}
+
 // position moves the splits that the batch read. A flow over files shows the files of its last batch only: a folder can
 // hold any number of them.
 func (f *watched) position(e *eventlog.BatchDone) {
@@ -147,12 +169,7 @@ func (f *watched) position(e *eventlog.BatchDone) {
 			seconds := lag.Time.Seconds()
 			p.LagRecords, p.LagSeconds = &lag.Records, &seconds
 		}
-		i, found := slices.BinarySearchFunc(f.Positions, p.Split, func(q Position, split string) int { return strings.Compare(q.Split, split) })
-		if found {
-			f.Positions[i] = p
-		} else {
-			f.Positions = slices.Insert(f.Positions, i, p)
-		}
+		f.put(p)
 	}
 }
 

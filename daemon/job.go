@@ -164,6 +164,7 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	if err := j.fixStart(take, in); err != nil {
 		return err
 	}
+	j.tellBehind(take, in)
 	c := flow.Config{Plan: j.plan, Store: d.store, State: j.state, Source: in, Limit: batch.Limit{Rows: d.Plan.Settings.MaxBatchRows, Bytes: d.Plan.Settings.MaxBatchBytes},
 		Interval: d.Plan.Settings.TriggerInterval, Emit: d.emit, Show: showRow}
 	if kafka, ok := in.(*sourcekafka.Source); ok {

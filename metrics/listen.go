@@ -118,6 +118,15 @@ func (m *Metrics) backlog(e *eventlog.BatchDone, kind string, split batch.SplitR
 	} // the backlog of files is their progress
 }
 
+// Behind sets how many records of a Kafka partition a flow has not read, as found before its first batch. How old they are is
+// not known then, unless there are none.
+func (m *Metrics) Behind(flow, split string, records int64) {
+	m.backlogRecords.WithLabelValues(flow, split).Set(float64(records))
+	if records == 0 {
+		m.lag.WithLabelValues(flow, split).Set(0)
+	}
+}
+
 func (m *Metrics) addOutcome(flow string, o eventlog.Outcome) {
 	m.inputRecords.WithLabelValues(flow).Add(float64(o.Read))
 	m.badRecords.WithLabelValues(flow).Add(float64(o.Bad))

@@ -1,0 +1,28 @@
+package admin
+
+import (
+	"testing"
+
+	"sluice/batch"
+	"sluice/eventlog"
+)
+
+// D-63: a lag that is found at a start is shown for each partition beside the position that was resumed; its seconds are known
+// only where nothing lags.
+func TestBehind(t *testing.T) {
+	w := NewWatch("p", "v", "u", true)
+	w.Listen(&eventlog.FlowDefinition{Flow: "f", InputKind: eventlog.KafkaInput})
+	w.Resume("f", 0, nil, batch.Position{{Split: "in/0", Next: batch.Offset{At: 7}}})
+	w.Behind("f", "in/1", batch.Offset{At: 2}, 3)
+	w.Behind("f", "in/0", batch.Offset{At: 7}, 0)
+	got := w.Status().Flows[0].Positions
+	if len(got) != 2 || got[0].Split != "in/0" || got[1].Next != "2" {
+		t.Fatalf("%+v", got)
+	}
+	if got[0].LagRecords == nil || *got[0].LagRecords != 0 || got[0].LagSeconds == nil || *got[0].LagSeconds != 0 {
+		t.Errorf("caught up: %+v", got[0])
+	}
+	if got[1].LagRecords == nil || *got[1].LagRecords != 3 || got[1].LagSeconds != nil {
+		t.Errorf("behind: %+v", got[1])
+	}
+}
