@@ -37,7 +37,7 @@ func (s *Source) compare(ctx context.Context, marks batch.Position, mayBeGone bo
 		p := s.find(m.Split)
 		switch topic, _ := splitParts(m.Split); {
 		case p != nil && m.ID != "" && m.ID != p.idText:
-			return s.recreated(ctx, p, m)
+			return s.recreated(ctx, p, m.ID, marks)
 		case p == nil && s.opts.subscribes(topic) && !mayBeGone:
 			return fault.New(fault.UnknownTopic, "%s does not exist any more; it was read up to offset %d", m.Split, m.Next.At).
 				WithHint("restore the topic, or set allow_data_loss => 'true' to go on without it")
@@ -95,22 +95,40 @@ func (s *Source) find(split string) *partition {
 	return nil
 }
 
-// recreated is the error for a mark of a topic that is no more.
-func (s *Source) recreated(ctx context.Context, p *partition, m batch.Mark) error {
-	e := fault.New(fault.TopicRecreated, "topic %s was deleted and created again: partition %d was read up to offset %d of the topic with id %s, and the topic of that name now has id %s",
-		p.topic, p.number, m.Next.At, m.ID, p.idText).
+// recreated is the error for marks of a topic that is no more. What is lost is said of each partition that was read (D-6).
+func (s *Source) recreated(ctx context.Context, p *partition, before string, marks batch.Position) error {
+	e := fault.New(fault.TopicRecreated, "topic %s was deleted and created again: what was read is of the topic with id %s, and the topic of that name now has id %s",
+		p.topic, before, p.idText).
 		WithHint("reset the flow's checkpoint to read the new topic from its start and keep what its tables hold, or run a full refresh")
-	if start, end, err := s.bounds(ctx, p); err == nil {
-		e.WithDetail("records of the old topic from offset %d on are lost; %s", m.Next.At, holds(start, end))
+	now := lister{s: s, ctx: ctx, topics: []string{p.topic}}
+	var lost []string
+	for _, m := range marks {
+		if topic, number := splitParts(m.Split); topic == p.topic && m.ID == before {
+			lost = append(lost, fmt.Sprintf("partition %d from offset %d on (%s)", number, m.Next.At, now.today(m.Split)))
+		}
 	}
-	return e
+	return e.WithDetail("records of the old topic that were not read yet are lost: %s", strings.Join(lost, ", "))
+}
+
+// today says what a partition of a topic that was made anew holds.
+func (l *lister) today(split string) string {
+	p := l.s.find(split)
+	if p == nil {
+		return "the topic of today does not have it"
+	}
+	start, err := l.place(p, earliest)
+	end, err2 := l.place(p, latest)
+	if cmp.Or(err, err2) != nil {
+		return "what is in it today cannot be told"
+	}
+	return holds(start, end)
 }
 
 func holds(start, end int64) string {
 	if start == end {
-		return "the topic of today is empty"
+		return "today it is empty"
 	}
-	return fmt.Sprintf("the topic of today holds offsets %d to %d", start, end-1)
+	return fmt.Sprintf("today it holds offsets %d to %d", start, end-1)
 }
 
 // bounds asks for a partition's log start and high watermark.

@@ -108,6 +108,23 @@ func TestGone(t *testing.T) {
 	})
 }
 
+// D-6: what is lost is said of every partition that was read, whichever has the records, and of one that is not there any more.
+func TestTopicRecreatedSaysWhatIsLostPerPartition(t *testing.T) {
+	onEach(t, func(t *testing.T, k *cluster) {
+		topic := k.topic(3)
+		k.produce(topic, 1, "old", "old", "old")
+		running := k.source(topic)
+		pos := start(t, running)
+		_, r := next(t, running, pos, batch.Limit{})
+		pos = pos.With(r)
+		k.recreate(topic, 2)
+		k.produce(topic, 1, "new")
+		_, _, _, err := running.Read(within(t, time.Minute), pos, batch.Limit{})
+		mustFail(t, err, fault.TopicRecreated, "partition 0 from offset 0 on (today it is empty)", "partition 1 from offset 3 on (today it holds offsets 0 to 0)",
+			"partition 2 from offset 0 on (the topic of today does not have it)")
+	})
+}
+
 // D-6, A-67: a topic that was created again is always a stop, for a running source and for a new one.
 func TestTopicRecreated(t *testing.T) {
 	onEach(t, func(t *testing.T, k *cluster) {
