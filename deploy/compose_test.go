@@ -326,7 +326,7 @@ func TestImage(t *testing.T) {
 		}
 	}
 	id := strings.TrimSpace(mustDocker(t, "create", image))
-	defer mustDocker(t, "rm", id)
+	defer mustDocker(t, "rm", "--volumes", id)
 	binary := filepath.Join(t.TempDir(), "processor")
 	mustDocker(t, "cp", id+":/processor", binary)
 	text, err := os.ReadFile(binary)
