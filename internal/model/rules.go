@@ -24,9 +24,10 @@ const (
 	BatchZeroCleans   Rule = "FB-04: batch 0 of a later generation starts the target anew"
 	DeletesAreChanges Rule = "D-43: a row that is replaced is a delete in the change feed"
 	FeedsBegin        Rule = "D-41: a reader of changes begins with the rows that are there"
+	ReadersStop       Rule = "D-28: who reads a table that was computed anew stops"
 	BadIsLeftOut      Rule = "D-15: a row that SQL refuses is left out and counted, not kept with NULLs"
 )
 
 // AllRules are all of them.
 var AllRules = []Rule{LateRowsLose, TiesStay, NullIsAKey, EveryKeyColumn, PlacesAreKnown, NaNIsNoSequence, ZerosAreOne, OnlyTruePasses, DropsSetNoFloor,
-	DropsCountOnce, NullIsNotTrue, RefreshEmpties, ResetRereads, ResetKeepsRows, OnceIsOnce, RefreshDrains, BatchZeroCleans, DeletesAreChanges, FeedsBegin, BadIsLeftOut}
+	DropsCountOnce, NullIsNotTrue, RefreshEmpties, ResetRereads, ResetKeepsRows, OnceIsOnce, RefreshDrains, BatchZeroCleans, DeletesAreChanges, FeedsBegin, ReadersStop, BadIsLeftOut}

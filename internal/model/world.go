@@ -53,6 +53,7 @@ type flow struct {
 	read       int      // rows of its source
 	end        int      // of a once flow: where its source ended when it first began
 	begun      bool     // it has an end
+	source     int      // generation of the table it reads, as of when it began; 0 before
 	seen       []placed // rows of the keyed table whose changes it has read
 	drained    bool
 	counts     map[string]int64
@@ -69,7 +70,7 @@ type sent struct {
 func NewWorld(p *Pipeline) *World {
 	w := &World{Pipeline: p, topics: map[string]*topic{}, tables: map[string]*table{}, flows: map[string]*flow{}}
 	for _, t := range p.Tables {
-		w.tables[t.Name] = &table{}
+		w.tables[t.Name] = &table{generation: 1}
 	}
 	for _, f := range p.Flows {
 		w.flows[f.Name] = &flow{counts: map[string]int64{}}
@@ -117,6 +118,9 @@ func (w *World) Reset(name string) {
 		t.rows = nil
 	}
 }
+
+// Edit gives a flow another condition; it goes on where it stands (D-62).
+func (w *World) Edit(name string, where *Expr) { w.Pipeline.Flow(name).Where = where }
 
 // Run applies everything that is there, in the order of the flows, after full refreshes of the named tables (FR-01,
 // DO-20), or of everything, sinks included (FR-10). With only, flows into other tables are left out. It returns who failed, with the
@@ -183,6 +187,14 @@ func (w *World) held(f *Flow, ends map[string]string) bool {
 // apply lets a flow read all that is new to it, and returns the code of the error that stops it.
 func (w *World) apply(f *Flow) (code string) {
 	s := w.flows[f.Name]
+	if t := w.tables[f.From.Table]; t != nil {
+		if s.source == 0 {
+			s.source = t.generation
+		}
+		if s.source != t.generation && w.keeps(ReadersStop) {
+			return "SOURCE_RESET"
+		}
+	}
 	if !s.greeted && s.generation > 0 && w.keeps(BatchZeroCleans) {
 		s.sent = nil
 	}

@@ -26,6 +26,7 @@ type Step struct {
 	Kind     Kind
 	Name     string          // of a topic, table, flow or sink
 	Messages []model.Message // of Produce
+	Where    *model.Expr     // of Edit
 	Offset   int             // of Trim; of Outage the write
 	Survives int             // of Outage: percent of what was not synced
 }
@@ -39,8 +40,10 @@ const (
 	Trim       Kind = "trim"        // a topic loses its first records, once they have been applied
 	Run        Kind = "run"         // everything that is there is applied; then engine and model are compared
 	Refresh    Kind = "refresh"     // a full refresh of a table and of all that reads from it
+	RefreshOne Kind = "refresh one" // a full refresh of a table alone: who reads it stops
 	RefreshAll Kind = "refresh all" // a full refresh of everything
 	Reset      Kind = "reset"       // the checkpoint of a flow
+	Edit       Kind = "edit"        // a flow gets another condition
 	Stop       Kind = "stop"        // a daemon that is still up stops
 	Crash      Kind = "crash"       // the power fails
 	Refuse     Kind = "refuse"      // a sink refuses its next batch
@@ -72,14 +75,15 @@ type script struct {
 
 // script runs the model and returns the commands that make the engine do the same. The model breaks the given rule.
 func (c *Case) script(broken model.Rule) []command {
-	c.Pipeline.Continuous = c.Variant["mode"] == "continuous"
-	s := &script{Case: c, world: model.NewWorld(&c.Pipeline)}
+	p := c.Pipeline
+	p.Continuous, p.Flows = c.Variant["mode"] == "continuous", slices.Clone(p.Flows) // edits change flows
+	s := &script{Case: c, world: model.NewWorld(&p)}
 	s.world.Broken = broken
 	for _, t := range c.Topics {
 		s.world.Topic(t, c.partitions())
 		s.say("topic "+t, "", "")
 	}
-	s.say("pipeline features=replace_using_many_flows", SQL(&c.Pipeline), "")
+	s.declare()
 	for _, step := range c.Steps {
 		s.step(step)
 	}
@@ -89,6 +93,10 @@ func (c *Case) script(broken model.Rule) []command {
 
 func (s *script) say(line, input, want string) {
 	s.commands = append(s.commands, command{line, input, want})
+}
+
+func (s *script) declare() {
+	s.say("pipeline features=replace_using_many_flows", SQL(s.world.Pipeline), "")
 }
 
 // step lets the model do a step.
@@ -119,6 +127,14 @@ func (s *script) step(step Step) {
 		s.run("run full-refresh-all", nil, true)
 	case Refresh:
 		s.refresh(step.Name)
+	case RefreshOne:
+		s.apply()
+		s.run("run full-refresh="+step.Name, []string{step.Name}, false)
+		s.applied = false
+	case Edit:
+		s.settle()
+		s.world.Edit(step.Name, step.Where)
+		s.declare()
 	default:
 		s.applied = s.applied && step.Kind != Crash
 		s.say(string(step.Kind), "", "")
@@ -142,13 +158,20 @@ func (s *script) run(line string, full []string, all bool) {
 	s.begun, s.applied = true, true
 }
 
-// reset resets a checkpoint, of which there is none before the first run. A daemon that is up may or may not have applied by then
-// what has just come, so it is given the time.
+// reset resets a checkpoint, of which there is none before the first run.
 func (s *script) reset(flow string) {
-	if !s.begun || s.Variant["mode"] == "continuous" {
+	if !s.begun {
 		s.apply()
 	}
+	s.settle()
 	s.again(flow)
+}
+
+// settle gives a daemon that is up the time to apply what has just come: it may have begun to.
+func (s *script) settle() {
+	if s.Variant["mode"] == "continuous" {
+		s.apply()
+	}
 }
 
 // again lets a flow begin again. A daemon that is up runs a once flow again only when it starts again.

@@ -301,16 +301,20 @@ func (g *generator) next() {
 		g.add(Step{Kind: Run})
 	case n < 75:
 		g.add(Step{Kind: Reset, Name: flow.Name})
-	case n < 83:
+	case n < 81:
 		g.add(Step{Kind: Refresh, Name: table.Name})
+	case n < 83:
+		g.add(Step{Kind: RefreshOne, Name: table.Name})
 	case n < 86:
 		g.add(Step{Kind: RefreshAll})
 	case n < 88:
 		g.add(Step{Kind: Crash})
 	case n < 90:
 		g.add(Step{Kind: Outage, Offset: 1 + g.IntN(150), Survives: pick(g, 0, 50, 100)})
-	case n < 93:
+	case n < 92:
 		g.add(Step{Kind: Stop})
+	case n < 94 && !flow.From.Feed: // a delete must find the condition that let the insert pass
+		g.add(Step{Kind: Edit, Name: flow.Name, Where: g.where(flow.From)})
 	case n < 96:
 		g.add(Step{Kind: Trim, Name: topic, Offset: 1 + g.IntN(5)})
 	case len(g.c.Pipeline.Sinks) > 0:
