@@ -65,11 +65,11 @@ func TestUsageErrorsExitWithTwo(t *testing.T) {
 }
 
 func TestOutputFormats(t *testing.T) {
-	rows := table{columns: []string{"a", "b"}, rows: [][]jsonCell{{cell("x,\n"), nil}, {cell(int64(1669859068457630240)), cell([]string{"p"})}}}
+	rows := table{columns: []string{"a", "b"}, rows: [][]jsonCell{{cell(""), nil}, {cell("x,\n"), nil}, {cell(int64(1669859068457630240)), cell([]string{"p"})}}}
 	for format, want := range map[string]string{
-		"csv":    "a,b\n\"x,\n\",\n1669859068457630240,\"[\"\"p\"\"]\"\n",
-		"ndjson": "{\"a\":\"x,\\n\",\"b\":null}\n{\"a\":1669859068457630240,\"b\":[\"p\"]}\n",
-		"table":  "a                    b\n-------------------  -----\nx,\ufffd                  NULL\n1669859068457630240  [\"p\"]\n",
+		"csv":    "a,b\n\"\",\n\"x,\n\",\n1669859068457630240,\"[\"\"p\"\"]\"\n",
+		"ndjson": "{\"a\":\"\",\"b\":null}\n{\"a\":\"x,\\n\",\"b\":null}\n{\"a\":1669859068457630240,\"b\":[\"p\"]}\n",
+		"table":  "a                    b\n-------------------  -----\n                     NULL\nx,\ufffd                  NULL\n1669859068457630240  [\"p\"]\n",
 	} {
 		var b bytes.Buffer
 		if err := printers[format](&b, rows); err != nil || b.String() != want {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -149,22 +148,33 @@ func printNDJSON(w io.Writer, t table) error {
 	return err
 }
 
+// printCSV writes as PostgreSQL's COPY does: NULL is nothing, a text without characters is "".
 func printCSV(w io.Writer, t table) error {
-	out := csv.NewWriter(w)
-	if err := out.Write(t.columns); err != nil {
-		return err
+	var b strings.Builder
+	line := make([]jsonCell, len(t.columns))
+	for i, name := range t.columns {
+		line[i] = cell(name)
 	}
+	writeCSV(&b, line)
 	for _, row := range t.rows {
-		line := make([]string, len(row))
-		for i, c := range row {
-			line[i] = text(c)
-		}
-		if err := out.Write(line); err != nil {
-			return err
-		}
+		writeCSV(&b, row)
 	}
-	out.Flush()
-	return out.Error()
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeCSV(b *strings.Builder, line []jsonCell) {
+	for i, c := range line {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		s := text(c)
+		if c != nil && s == "" || strings.ContainsAny(s, ",\"\r\n") || strings.TrimSpace(s) != s || s == `\.` {
+			s = `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+		}
+		b.WriteString(s)
+	}
+	b.WriteByte('\n')
 }
 
 // print prints t in the format the user asked for.

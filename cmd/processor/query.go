@@ -13,6 +13,7 @@ import (
 	"sluice/admin"
 	"sluice/daemon"
 	"sluice/eval"
+	"sluice/plan"
 	"sluice/state"
 )
 
@@ -34,7 +35,7 @@ func (a *app) queryCmd() *cobra.Command {
 				return a.queryDaemon(c.Context(), client, args[0])
 			}
 			defer store.Close()
-			return a.queryStore(c.Context(), store, p.Zone, args[0])
+			return a.queryStore(c.Context(), store, p, args[0])
 		},
 	}
 }
@@ -61,9 +62,10 @@ func (a *app) queryDaemon(ctx context.Context, client *admin.Client, sql string)
 	}
 }
 
-// queryStore runs a query in this process.
-func (a *app) queryStore(ctx context.Context, store *state.Store, zone, sql string) error {
-	const limit = 1 << 30
+// queryStore runs a query in this process. One of two engines works, with half of the memory that the daemon may use: the
+// other half is for what is read and printed.
+func (a *app) queryStore(ctx context.Context, store *state.Store, p *plan.Pipeline, sql string) error {
+	limit, zone := p.Settings.MemoryLimit/2, p.Zone
 	ordered, err := eval.Open(eval.Options{Threads: 1, MemoryLimit: limit, Zone: zone})
 	if err != nil {
 		return err
