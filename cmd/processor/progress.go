@@ -43,9 +43,7 @@ func (p *progress) show(ctx context.Context) {
 func (p *progress) look(s admin.Status) {
 	waiting := true
 	for _, f := range s.Flows {
-		if !f.Status.Final() && f.Reason != "waiting for data" {
-			waiting = false
-		}
+		waiting = waiting && caughtUp(f)
 		line := flowLine(f)
 		if line != "" && p.last[f.Name] != line {
 			p.last[f.Name] = line
@@ -57,6 +55,15 @@ func (p *progress) look(s admin.Status) {
 		fmt.Fprintln(p.out, "all flows have caught up; what came out so far:")
 		printSummary(p.out, s)
 	}
+}
+
+// caughtUp reports whether a flow has everything there is for it. One that failed or was skipped has not, and may be tried again.
+func caughtUp(f admin.Flow) bool {
+	switch f.Status {
+	case eventlog.Completed, eventlog.Idle, eventlog.Excluded:
+		return true
+	}
+	return f.Status == eventlog.Running && f.Reason == "waiting for data"
 }
 
 // flowLine is a flow that works, in one line; "" when there is nothing to tell.
