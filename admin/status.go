@@ -130,7 +130,7 @@ func (e *Error) Fault() *fault.Error {
 			f = fault.New(code, "%s", e.Message)
 		}
 	}
-	f.Detail, f.Hint = e.Detail, e.Hint
+	f.WithDetail("%s", e.Detail).WithHint("%s", e.Hint)
 	if e.Position != nil {
 		f.Pos = fault.Pos{File: e.Position.File, Line: e.Position.Line, Column: e.Position.Column}
 	}
