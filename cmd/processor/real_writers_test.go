@@ -258,7 +258,7 @@ func TestRealRace(t *testing.T) {
 	if code, out := w.verb("run"); code != exitFailure || !strings.Contains(out, fmt.Sprintf("STORE_LOCKED: the store in %s is in use by process %d on host", filepath.Join(w.dir, "state"), older.cmd.Process.Pid)) {
 		t.Errorf("a second daemon on the same folder: exit %d\n%s", code, out)
 	}
-	if code, out := w.verb("sink", "adopt", "rows", "--yes"); code != exitFailure || !strings.Contains(out, fmt.Sprintf("process %d ", older.cmd.Process.Pid)) {
+	if code, out := w.verb("sink", "adopt", "rows", "--yes"); code != exitFailure || !strings.Contains(out, fmt.Sprintf("process %d ", older.cmd.Process.Pid)) || !strings.Contains(out, "stop it first: a target") {
 		t.Errorf("adopting beside a daemon: exit %d\n%s", code, out)
 	}
 	all := make([]int, 1000)

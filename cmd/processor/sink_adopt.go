@@ -74,6 +74,9 @@ func flowsInto(p *plan.Pipeline, sink, flow string) (out []*plan.Flow, err error
 // at the targets to the end.
 func (a *app) adoptAll(ctx context.Context, p *plan.Pipeline, flows []*plan.Flow, yes bool) (err error) {
 	store, err := state.Open(state.Options{Dir: p.Storage, Pipeline: p.Name})
+	if locked := (*fault.Error)(nil); errors.As(err, &locked) && locked.Code == fault.StoreLocked {
+		return locked.WithHint("stop it first: a target is given to a store that does not write")
+	}
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -45,6 +46,15 @@ CREATE FLOW to_lines AS INSERT INTO SINK lines BY NAME SELECT k FROM STREAM(t);`
 	}
 	if code, out, err := command(append(sinks, "rows")...); code != exitUsage || !strings.Contains(err, "--yes") || !strings.Contains(out, "may be doubled") {
 		t.Errorf("exit %d\n%s%s", code, out, err)
+	}
+	nobody, err := os.Open(os.DevNull) // a terminal, as far as one can see, at which nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nobody.Close()
+	var said bytes.Buffer
+	if code := run(append(sinks, "rows"), nobody, &said, &said); code != exitFailure || !strings.Contains(said.String(), "Go on? [y/N] nothing was changed") {
+		t.Errorf("exit %d\n%s", code, said.String())
 	}
 	status := append(args, "sink", "status")
 	if got := next(t, status); got != "to_rows SINK_OWNED_BY_ANOTHER_STORE, to_records SINK_OWNED_BY_ANOTHER_STORE, to_lines goes on" {

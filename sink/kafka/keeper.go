@@ -3,17 +3,20 @@ package kafka
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"sluice/batch"
+	"sluice/fault"
 	"sluice/sink"
 	"sluice/source/kafka/client"
 )
 
-// Remembered implements sink.Keeper. It reads what is committed: a transaction that is under way is neither waited for nor
-// ended. A topic that the first start would create remembers nothing.
+// Remembered implements sink.Keeper. A transaction that ends at the moment is waited for, since its producer knows sooner that it
+// is committed than who asks for the offset; one that stays open for seconds is left alone, and what was before it counts. A
+// topic that the first start would create remembers nothing.
 func (s *Sink) Remembered(ctx context.Context, next batch.ID) (m sink.Memory, err error) {
 	a, err := s.attachment()
 	if err != nil {
@@ -22,13 +25,36 @@ func (s *Sink) Remembered(ctx context.Context, next batch.ID) (m sink.Memory, er
 	defer a.client.Close()
 	m.Where = "group " + s.group()
 	exists, err := a.lookUp(ctx)
-	if err != nil || !exists && s.opts.partitions > 0 {
+	switch {
+	case err != nil:
 		return m, err
-	}
-	if !exists {
+	case !exists && s.opts.partitions > 0:
+		return m, nil
+	case !exists:
 		return m, s.missing(ctx, a.client)
 	}
-	if m.Identity, m.Found, err = s.identity(ctx, a.admin); err != nil || m.Found || next.Number == 0 {
+	for wait := 100 * time.Millisecond; ; wait *= 2 { // the first batch of a group may be committed, and no broker show it yet
+		m, err = a.remembered(ctx, next)
+		if err != nil || wait > 400*time.Millisecond || !fault.Of(m.Judge(s.target, next), fault.SinkIdentityLost) {
+			return m, err
+		}
+		select {
+		case <-ctx.Done():
+			return m, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// remembered asks the group, and searches the topic where a batch must have been before next.
+func (a *attachment) remembered(ctx context.Context, next batch.ID) (m sink.Memory, err error) {
+	s := a.sink
+	m.Where = "group " + s.group()
+	m.Identity, m.Found, err = s.identity(kadm.RequireStable(ctx), a.admin)
+	if errors.Is(err, kerr.UnstableOffsetCommit) {
+		m.Identity, m.Found, err = s.identity(ctx, a.admin)
+	}
+	if err != nil || m.Found || next.Number == 0 {
 		return m, err
 	}
 	if m.Identity, m.Found, err = a.scan(ctx, next.Store); m.Found {

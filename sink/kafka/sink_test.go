@@ -328,3 +328,38 @@ func TestOptionProblems(t *testing.T) {
 		}
 	}
 }
+
+// D-18: what the topic remembers is read without fencing who writes to it, and nothing is made for it.
+func TestRemembered(t *testing.T) {
+	onEach(t, func(t *testing.T, k *cluster) {
+		topic := k.topic(2, nil)
+		missing := topic + "-missing"
+		if m, err := k.open(missing, "create_topic", "1").Remembered(context.Background(), id(missing, 1, 0, 0)); err != nil || m.Found {
+			t.Errorf("without a topic: %+v %v", m, err)
+		}
+		_, err := k.open(missing).Remembered(context.Background(), id(missing, 1, 0, 0))
+		mustFail(t, err, fault.UnknownTopic)
+		s := k.open(topic)
+		remembered := func(next uint64, found bool, number uint64, where string) {
+			t.Helper()
+			m, err := k.open(topic).Remembered(context.Background(), id(topic, 2, 0, next))
+			if err != nil || m.Found != found || found && m.Identity != (sink.Identity{Store: "s1", Epoch: 1, Number: number}) || !strings.HasPrefix(m.Where, where) {
+				t.Errorf("%+v %v, want %v %d in the %s", m, err, found, number, where)
+			}
+		}
+		remembered(0, false, 0, "group")
+		for n := range uint64(3) {
+			write(t, s, id(topic, 1, 0, n), rowsOf("a 1"))
+			remembered(n+1, true, n, "")
+		}
+		k.with(func(ctx context.Context, _ *kgo.Client, admin *kadm.Client) {
+			if _, err := admin.DeleteGroup(ctx, "shop.publish-"+topic+".sink"); err != nil {
+				t.Fatal(err)
+			}
+		})
+		remembered(3, true, 2, "headers")
+		remembered(0, false, 0, "group") // a first batch looks for nothing
+		write(t, s, id(topic, 1, 0, 3), rowsOf("a 1"))
+		remembered(4, true, 3, "")
+	})
+}

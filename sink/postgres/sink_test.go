@@ -349,3 +349,35 @@ func TestOptionProblems(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// D-18: what the database remembers is read beside a writer in the middle of a batch, and nothing is made for it.
+func TestRemembered(t *testing.T) {
+	db := newDatabase(t)
+	s := db.open("create_table", "true")
+	if m, err := s.Remembered(ctx, id(1, 0, 0)); err != nil || m.Found {
+		t.Errorf("without a table: %+v %v", m, err)
+	}
+	mustFail(t, errorOf(db.open().Remembered(ctx, id(1, 0, 0))), fault.PostgresTable)
+	if got := db.exec("SELECT count(*) FROM pg_class WHERE relname IN ('out', '_sluice_batches')"); got != "0" {
+		t.Errorf("%s tables were made", got)
+	}
+	db.exec("CREATE TABLE out (key text, seq bigint, v text)")
+	if m, err := db.open().Remembered(ctx, id(1, 0, 0)); err != nil || m.Found || m.Where != `table "public"."_sluice_batches"` {
+		t.Errorf("without a table of identities: %+v %v", m, err)
+	}
+	write(t, s, id(1, 0, 0), "a 1 x")
+	write(t, s, id(1, 0, 1), "b 2 y")
+	c, err := pgx.Connect(ctx, db.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(ctx)
+	if _, err := c.Exec(ctx, "BEGIN; UPDATE _sluice_batches SET number = 2"); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := db.open().Remembered(ctx, id(2, 0, 2)); err != nil || !m.Found || m.Identity != (sink.Identity{Store: "s1", Epoch: 1, Number: 1}) {
+		t.Errorf("beside a writer: %+v %v", m, err)
+	}
+}
+
+func errorOf(_ sink.Memory, err error) error { return err }
