@@ -10,16 +10,17 @@ import (
 
 // Refused is a row that SQL refuses.
 type Refused struct {
-	Row int // of the first input
-	Err *fault.Error
+	Row  int // of the first input
+	Err  *fault.Error
+	Kept bool // there is a row all the same, in which what failed is null
 }
 
 // RunIsolated is Run for a batch that contains rows which SQL refuses: it evaluates the others and names those (D-15). An
 // expectation that raises an error refuses nothing: its check is NULL, and Result.Ran says so (D-4, D-49). The query must be row-wise in its first input, which must be a batch; the rows come out in the order of the
 // input. The batch is split in halves, each of which runs once; few rows run singly. So n rows take at most 2n runs, and
 // k refused ones among many about 2k log2(n/k). The whole batch comes first, so a batch in which only expectations raise takes one run.
-// Errors of another class than Data end it.
-func (s *Statement) RunIsolated(ctx context.Context, inputs []Input, at time.Time) (Result, []Refused, error) {
+// With keep, a refused row is kept where its columns can be null instead (PERMISSIVE). Errors of another class than Data end it.
+func (s *Statement) RunIsolated(ctx context.Context, inputs []Input, at time.Time, keep bool) (Result, []Refused, error) {
 	guarded, err := s.guard()
 	if err != nil {
 		return Result{}, nil, err
@@ -32,7 +33,7 @@ func (s *Statement) RunIsolated(ctx context.Context, inputs []Input, at time.Tim
 		return Result{}, nil, err
 	}
 	defer end()
-	i := isolation{Statement: s, prepared: guarded, ctx: ctx, at: at, out: s.nextResults(guarded)}
+	i := isolation{Statement: s, prepared: guarded, keep: keep, ctx: ctx, at: at, out: s.nextResults(guarded)}
 	if _, err := i.run(0, inputs[0].Batch.Len); err != nil {
 		return Result{}, nil, err
 	}
@@ -44,6 +45,7 @@ func (s *Statement) RunIsolated(ctx context.Context, inputs []Input, at time.Tim
 type isolation struct {
 	*Statement
 	prepared *prepared
+	keep     bool
 	ctx      context.Context
 	at       time.Time
 	out      *results
@@ -55,13 +57,14 @@ const singly = 4
 
 // run evaluates the rows from first up to end and reports whether all of them were good.
 func (i *isolation) run(first, end int) (good bool, err error) {
-	refused, err := i.try(first, end)
+	refused, err := i.try(i.prepared, first, end)
 	if err != nil || refused == nil {
 		return err == nil, err
 	}
 	if end-first == 1 {
-		i.refused = append(i.refused, Refused{first, refused})
-		return false, nil
+		kept, err := i.tolerate(first)
+		i.refused = append(i.refused, Refused{first, refused, kept})
+		return false, err
 	}
 	return false, i.split(first, end)
 }
@@ -88,11 +91,24 @@ func (i *isolation) split(first, end int) error {
 	return err
 }
 
+// tolerate evaluates a refused row once more, with null for the columns that fail, and reports whether that gave a row.
+func (i *isolation) tolerate(row int) (kept bool, err error) {
+	if !i.keep {
+		return false, nil
+	}
+	tolerant, err := i.once(&i.tolerant, i.compiled.Tolerant)
+	if err != nil {
+		return false, err
+	}
+	refused, err := i.try(tolerant, row, row+1)
+	return err == nil && refused == nil, err
+}
+
 // try evaluates a range; rows of a refused one are taken back.
-func (i *isolation) try(first, end int) (refused *fault.Error, err error) {
+func (i *isolation) try(p *prepared, first, end int) (refused *fault.Error, err error) {
 	i.sources[0].limit(first, end)
 	mark := i.out.rows
-	err = i.pass(i.ctx, i.prepared, i.at, i.out)
+	err = i.pass(i.ctx, p, i.at, i.out)
 	if err == nil {
 		return nil, nil
 	}

@@ -29,7 +29,7 @@ func TestGuardedChecksAreNull(t *testing.T) {
 	if _, err := s.Run(t.Context(), []Input{{Batch: in}}, batchTime); !fault.Of(err, fault.CastInvalidInput) {
 		t.Fatalf("got %v", err)
 	}
-	out, refused, err := s.RunIsolated(t.Context(), []Input{{Batch: in}}, batchTime)
+	out, refused, err := s.RunIsolated(t.Context(), []Input{{Batch: in}}, batchTime, false)
 	if err != nil || len(refused) > 0 {
 		t.Fatal(refused, err)
 	}
@@ -62,7 +62,7 @@ func TestIsolation(t *testing.T) {
 				wantRows = append(wantRows, int32(i))
 			}
 		}
-		out, refused, err := s.RunIsolated(context.Background(), []Input{{Batch: columns(fields, in)}}, batchTime)
+		out, refused, err := s.RunIsolated(context.Background(), []Input{{Batch: columns(fields, in)}}, batchTime, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestIsolationIsBounded(t *testing.T) {
 			in.AppendString(map[bool]string{true: "bad", false: "1"}[i%test.every == test.every-1])
 		}
 		before := s.runs
-		_, refused, err := s.RunIsolated(t.Context(), []Input{{Batch: columns(fields, in)}}, batchTime)
+		_, refused, err := s.RunIsolated(t.Context(), []Input{{Batch: columns(fields, in)}}, batchTime, false)
 		if err != nil || len(refused) != test.rows/test.every {
 			t.Fatalf("%d rows refused, %v", len(refused), err)
 		}

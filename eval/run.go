@@ -31,17 +31,18 @@ func (s *Statement) Run(ctx context.Context, inputs []Input, at time.Time) (Resu
 
 // guard returns the guarded statement, which is the plain one when there is nothing to guard.
 func (s *Statement) guard() (*prepared, error) {
-	if s.compiled.Checks == 0 || s.compiled.Guarded == "" {
+	if s.compiled.Checks == 0 {
 		return s.plain, nil
 	}
-	if s.guarded == nil {
-		guarded, err := s.ready(s.compiled.Guarded, s.compiled.Clock, true)
-		if err != nil {
-			return nil, err
-		}
-		s.guarded = guarded
+	return s.once(&s.guarded, s.compiled.Guarded)
+}
+
+// once prepares a text that is seldom needed.
+func (s *Statement) once(p **prepared, sql string) (_ *prepared, err error) {
+	if *p == nil {
+		*p, err = s.ready(sql, s.compiled.Clock, true)
 	}
-	return s.guarded, nil
+	return *p, err
 }
 
 // nextResults returns the older of the two sets of memory, empty, for the columns of p.

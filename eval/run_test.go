@@ -190,7 +190,7 @@ func TestBatchTime(t *testing.T) {
 		} {
 			for _, run := range []func() (Result, error){
 				func() (Result, error) { return s.Run(t.Context(), in, at) },
-				func() (Result, error) { out, _, err := s.RunIsolated(t.Context(), in, at); return out, err },
+				func() (Result, error) { out, _, err := s.RunIsolated(t.Context(), in, at, false); return out, err },
 			} {
 				out, err := run()
 				if err != nil {

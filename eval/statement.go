@@ -29,6 +29,7 @@ type Statement struct {
 	clock    *clock // nil unless the plain statement calls it
 	plain    *prepared
 	guarded  *prepared // nil until it is needed (D-49)
+	tolerant *prepared // likewise (D-15)
 	pins     runtime.Pinner
 	results  [2]results // used in turn
 	turn     int
@@ -99,15 +100,16 @@ func (s *Statement) Close() {
 func (s *Statement) free() {
 	s.plain.free()
 	s.guarded.free()
+	s.tolerant.free()
 	duckdb.Disconnect(&s.conn)
 	s.clock.free()
 	for _, source := range s.sources {
 		source.free()
 	}
-	s.plain, s.guarded, s.clock, s.sources = nil, nil, nil, nil
+	s.plain, s.guarded, s.tolerant, s.clock, s.sources = nil, nil, nil, nil, nil
 }
 
-// prepared is one of a statement's two texts, ready to run. The C side keeps it in memory that DuckDB may point to.
+// prepared is one of a statement's texts, ready to run. The C side keeps it in memory that DuckDB may point to.
 type prepared struct {
 	statement duckdb.PreparedStatement
 	parameter bool // the batch time is parameter 1

@@ -109,12 +109,13 @@ func (f *Flow) evaluate(ctx context.Context, w *work) error {
 		return err
 	}
 	var refused []eval.Refused
-	if w.result, refused, err = f.statement.RunIsolated(ctx, inputs, w.at); err != nil {
+	if w.result, refused, err = f.statement.RunIsolated(ctx, inputs, w.at, f.plan.Input.Mode == batch.Permissive); err != nil {
 		return err
 	}
 	bad := make([]batch.Bad, len(refused))
 	for i, r := range refused {
 		bad[i] = f.badRow(w, int32(r.Row), r.Err)
+		bad[i].Kept = r.Kept
 	}
 	f.refuse(w, bad)
 	return nil

@@ -57,12 +57,9 @@ func (c *compiler) statement(p Projection) *Compiled {
 		return nil
 	}
 	c.mark(sequence, checks, p.Row)
-	out.SQL = c.write(sequence, checks, p.Row, false)
-	if len(checks) > 0 {
-		out.Guarded = c.write(sequence, checks, p.Row, true)
-	} else {
-		out.Guarded = out.SQL
-	}
+	out.SQL = c.write(sequence, checks, p.Row, plain)
+	out.Guarded = c.write(sequence, checks, p.Row, guarded)
+	out.Tolerant = c.write(sequence, checks, p.Row, tolerant)
 	out.Reads = c.needs.reads()
 	out.Clock = c.needs.marks&clocked != 0
 	out.Unordered = c.needs.marks&unordered != 0
@@ -191,8 +188,17 @@ func (c *compiler) mark(sequence *value, checks []value, row bool) {
 	}
 }
 
+// care is what a statement does about errors that rows raise.
+type care uint8
+
+const (
+	plain    care = iota // they end it
+	guarded              // those of checks are NULL
+	tolerant             // those of columns too
+)
+
 // write puts the statement together.
-func (c *compiler) write(sequence *value, checks []value, row, guarded bool) string {
+func (c *compiler) write(sequence *value, checks []value, row bool, care care) string {
 	w := &writer{needs: &c.needs}
 	if row {
 		w.stream = c.root.stream
@@ -203,7 +209,11 @@ func (c *compiler) write(sequence *value, checks []value, row, guarded bool) str
 	}
 	var items []string
 	for i, o := range c.stored {
-		items = append(items, o.value.sql+" AS "+names(i))
+		sql := o.value.sql
+		if care == tolerant && o.value.is(raises) {
+			sql = safe("TRY("+sql+")", o.value.typ)
+		}
+		items = append(items, sql+" AS "+names(i))
 	}
 	if sequence != nil {
 		items = append(items, sequence.sql+" AS "+sequenceColumn)
@@ -221,7 +231,7 @@ func (c *compiler) write(sequence *value, checks []value, row, guarded bool) str
 		inner = "SELECT " + strings.Join(items, ", ") + " FROM " + c.table.write(w)
 	}
 	if len(checks) > 0 {
-		inner = c.around(inner, sequence != nil, checks, row, guarded)
+		inner = c.around(inner, sequence != nil, checks, row, care >= guarded)
 	}
 	return w.with(c.ctes) + inner
 }

@@ -94,6 +94,7 @@ type Projection struct {
 type Compiled struct {
 	SQL       string
 	Guarded   string // the same with every check inside TRY, and for each a BOOLEAN at the end that is NULL where it raised an error (D-49)
+	Tolerant  string // the guarded one, in which a column that a row makes fail is NULL, where it is computed at the end (D-15)
 	Columns   []batch.Field
 	Sequence  batch.Type // Void without a sequence
 	Checks    int
