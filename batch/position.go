@@ -90,6 +90,7 @@ func (p Position) Reached(end Position) bool {
 // or only markers are covered as well.
 type Range struct {
 	Splits []SplitRange
+	Null   Positions // where the records without a value stood that were left out (D-5); not kept with a planned batch
 }
 
 // SplitRange is the part of a range that lies in one split.

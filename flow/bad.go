@@ -34,9 +34,8 @@ func located(b batch.Bad) *fault.Error {
 	return b.Err.Within("at %s of %s", b.At, b.Split)
 }
 
-// shorten ends the batch at its cut: what is not covered is read again and counted then. The bytes and null values of a
-// shortened split are no longer known exactly and are scaled down, since they only feed metrics; its records are those that
-// became rows, and the null values.
+// shorten ends the batch at its cut: what is not covered is read again and counted then. The records of a shortened split are those
+// that became rows, and the null values; its bytes are no longer known exactly and are scaled down, since they only feed metrics.
 func (w *work) shorten() {
 	kept := make([]batch.SplitRange, 0, len(w.rng.Splits))
 	number := make([]int32, len(w.rng.Splits)) // of a split among those kept, which the rows' positions index
@@ -47,9 +46,9 @@ func (w *work) shorten() {
 			}
 			if whole := s.To.At - s.From.At; whole > 0 {
 				s.Bytes = s.Bytes * (at.At - s.From.At) / whole
-				s.Nulls = s.Nulls * (at.At - s.From.At) / whole
 			}
-			s.Records = w.before(int32(i), at) + s.Nulls
+			s.Nulls = before(&w.rng.Null, int32(i), at)
+			s.Records = before(&w.rows.Pos, int32(i), at) + s.Nulls
 			s.To = at
 		}
 		number[i] = int32(len(kept))
@@ -62,9 +61,8 @@ func (w *work) shorten() {
 	w.outcome.Read, w.outcome.Bad = w.rng.Records(), 0
 }
 
-// before counts the rows of a split that stand before a place.
-func (w *work) before(split int32, at batch.Offset) (n int64) {
-	p := &w.rows.Pos
+// before counts the positions in a split that stand before a place.
+func before(p *batch.Positions, split int32, at batch.Offset) (n int64) {
 	for i, s := range p.Split {
 		if s == split && (batch.Offset{At: p.Offset[i], Index: p.Index[i]}).Less(at) {
 			n++

@@ -17,8 +17,9 @@ type taken struct {
 	offsets []int64
 	splits  []int32 // index in moves
 	places  []place
-	rows    []int32   // records that became rows
-	refused []refused // records without a value that on_null_value refuses
+	rows    []int32         // records that became rows
+	null    batch.Positions // of records without a value that were left out
+	refused []refused       // records without a value that on_null_value refuses
 	frames  []frame
 	moves   []move
 	spent   [][]byte // decompressed batches that are used up; their memory is free at the next Read
@@ -260,6 +261,7 @@ func (t *taken) add(p *partition, rec *record, split int32, nulls nullPolicy, m 
 	m.time = rec.time
 	if rec.value == nil && nulls == ignoreNulls {
 		m.nulls++
+		t.null.Split, t.null.Offset, t.null.Index = append(t.null.Split, split), append(t.null.Offset, rec.offset), append(t.null.Index, 0)
 		return
 	}
 	if p.frame < 0 {
@@ -291,6 +293,7 @@ func (t *taken) reset(b *buffers) {
 	clear(t.values) // they keep whole answers of the broker in memory
 	clear(t.frames)
 	t.values, t.offsets, t.splits, t.places = t.values[:0], t.offsets[:0], t.splits[:0], t.places[:0]
+	t.null = batch.Positions{Split: t.null.Split[:0], Offset: t.null.Offset[:0], Index: t.null.Index[:0]}
 	t.frames, t.moves, t.spent, t.refused = t.frames[:0], t.moves[:0], t.spent[:0], t.refused[:0]
 }
 
@@ -299,6 +302,9 @@ func (t *taken) swap(seam, moves int) {
 	n := int32(len(t.moves))
 	for i, split := range t.splits {
 		t.splits[i] = (split + n - int32(moves)) % n
+	}
+	for i, split := range t.null.Split {
+		t.null.Split[i] = (split + n - int32(moves)) % n
 	}
 	for i := range t.refused {
 		t.refused[i].split = (t.refused[i].split + n - int32(moves)) % n
