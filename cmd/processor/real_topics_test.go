@@ -60,7 +60,7 @@ func TestRealTopicRecreated(t *testing.T) {
 	d := s.start()
 	s.until("the first records", s.counts(2, 1))
 	s.recreate(one)
-	if why := s.failed("one", fault.TopicRecreated); !strings.Contains(why, "up to offset 2") || !strings.Contains(why, one) {
+	if why := s.failed("one", fault.TopicRecreated); !strings.Contains(why, "from offset 2 on") || !strings.Contains(why, one) {
 		t.Error(why)
 	}
 	s.put(one, 1, `{"k":3}`)
