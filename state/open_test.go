@@ -38,7 +38,7 @@ func TestStorageThatIsNotOurs(t *testing.T) {
 	}
 }
 
-// D-57: a store that is in use names who uses it.
+// D-57, A-95: a store that is in use names who uses it. After a kill -9 the next start needs no cleaning: TestMain of cmd/processor.
 func TestStoreInUseNamesItsHolder(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(Options{Dir: dir, Pipeline: "p"})
