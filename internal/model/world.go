@@ -210,10 +210,12 @@ func (w *World) apply(f *Flow) (code string) {
 	case f.From.Feed:
 		w.changes(f, s)
 	default:
-		rows := w.tables[f.From.Table].rows
+		t := w.tables[f.From.Table]
+		rows := t.rows
 		for i := s.read; i < len(rows); i++ {
 			s.counts["records"]++
-			if w.row(f, s, placed{row: rows[i].row, place: fmt.Sprintf("%s/%d", f.From.Table, i)}, false) != "" {
+			place := fmt.Sprintf("%s/%d/%d", f.From.Table, t.generation, i) // computed anew its rows are others, as those of a topic made anew
+			if w.row(f, s, placed{row: rows[i].row, place: place}, false) != "" {
 				s.counts["bad"]++
 			}
 		}
