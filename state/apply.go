@@ -75,9 +75,10 @@ func (a *applier) touch(from, to int) {
 		a.warm += a.rows.bytes[at[i]]
 	}
 	if x := a.w.t.floors.memory; x != nil {
-		for _, ref := range a.w.t.floors.refs[from:to] {
+		hash := a.w.t.floors.hash[from:to]
+		for i, ref := range a.w.t.floors.refs[from:to] {
 			if ref != noEntry {
-				x.touch(ref)
+				x.touch(hash[i], ref)
 			}
 		}
 	}

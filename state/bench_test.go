@@ -1,9 +1,11 @@
 package state
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -130,4 +132,48 @@ func (x *benchRun) apply(cols *batch.Columns) error {
 	x.offset = next
 	_, err = w.Commit(x.f, Advance{Range: rng, Time: noon})
 	return err
+}
+
+// BenchmarkFloorLookup looks up the floors of a batch in a table of a million keys.
+func BenchmarkFloorLookup(b *testing.B) {
+	const keys, batches = 1_000_000, 16
+	x := &floorIndex{}
+	floor := bytes.Repeat([]byte{7}, 9)
+	for i := range keys {
+		k := floorTuple(i)
+		x.insert(hashOf(k), k, floor, 1)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	var made [batches]Keys
+	for i := range made {
+		made[i] = floorKeys(r, keys)
+	}
+	refs := make([]uint32, 64<<10)
+	var floors []byte
+	b.ResetTimer()
+	for i := range b.N {
+		k := &made[i%batches]
+		floors = floors[:0]
+		x.lookup(refs[:k.Len()], &k.Keys, k.Hash, func(_ int, _ groupMeta, floor []byte) { floors = append(floors, floor...) })
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(made[0].Len()), "ns/key")
+	b.ReportMetric(float64(x.memory())/keys, "B/key")
+}
+
+func floorTuple(i int) []byte { return fmt.Appendf(nil, "\x02acct-%011d\x00\x01", i) }
+
+// floorKeys are the keys of a batch, in the order of the store.
+func floorKeys(r *rand.Rand, keys int) (k Keys) {
+	var sorted [][]byte
+	for _, i := range r.Perm(keys)[:60_000] {
+		tuple := floorTuple(i)
+		sorted = append(sorted, append(append(idKey(kindRows, 1), shardOf(hashOf(tuple))), tuple...))
+	}
+	slices.SortFunc(sorted, bytes.Compare)
+	k.Offsets = []uint32{0}
+	for _, s := range sorted {
+		appendTuple(&k.Keys, s)
+		k.Hash = append(k.Hash, hashOf(s[tupleAt:]))
+	}
+	return k
 }

@@ -187,11 +187,13 @@ func (t *Table) checkFloors() error {
 	err := x.eachGroup(func(k, floor []byte, meta groupMeta) error {
 		n++
 		if x.loaded && x.memory != nil {
-			ref := x.memory.get(hashOf(k[tupleAt:]), k[tupleAt:])
+			hash := hashOf(k[tupleAt:])
+			s := x.memory.shard(hash)
+			ref := s.get(hash, k[tupleAt:])
 			if ref == noEntry {
 				return fmt.Errorf("key %x has no floor in memory", k)
 			}
-			if m, _, f := x.memory.entry(ref); m != meta || !bytes.Equal(f, floor) {
+			if m, _, f := s.entry(ref); m != meta || !bytes.Equal(f, floor) {
 				return fmt.Errorf("key %x has floor %x (%x) in memory, its group %x (%x)", k, f, m, floor, meta)
 			}
 		}

@@ -50,11 +50,15 @@ func TestFloorIndexIsAMap(t *testing.T) {
 				want[string(key)] = e
 			}
 			if rapid.Bool().Draw(t, "rewrite") {
-				before := x.free
-				if x.rewrite(); x.free > before || x.wasted != 0 {
-					t.Fatalf("%d bytes are left of %d, %d wasted", x.free, before, x.wasted)
+				for i := range x.shards {
+					s := &x.shards[i]
+					want := len(s.entries) - s.wasted
+					if s.rewrite(); len(s.entries) != want || s.wasted != 0 {
+						t.Fatalf("%d bytes are left of %d, %d wasted", len(s.entries), want, s.wasted)
+					}
 				}
 			}
+			x.compact()
 			if x.used != len(want) {
 				t.Fatalf("%d entries, want %d", x.used, len(want))
 			}
@@ -62,27 +66,31 @@ func TestFloorIndexIsAMap(t *testing.T) {
 	})
 }
 
-// TestLongEntries: keys and floors beyond 64 KiB, and beyond a block of the arena.
+// TestLongEntries: keys and floors beyond 64 KiB.
 func TestLongEntries(t *testing.T) {
 	x := &floorIndex{}
-	sizes := [][2]int{{10, 10}, {0xfffe, 5}, {0xffff, 5}, {5, 0xffff}, {70_000, 70_000}, {arenaBlock, 3}, {3 * arenaBlock, 7}, {1, arenaBlock + 1}, {12, 9}}
+	sizes := [][2]int{{10, 10}, {0xfffe, 5}, {0xffff, 5}, {5, 0xffff}, {70_000, 70_000}, {1 << 20, 3}, {3 << 20, 7}, {1, 1<<20 + 1}, {12, 9}}
 	key := func(i int) []byte { return append(bytes.Repeat([]byte{byte(i)}, sizes[i][0]-1), 'k') }
 	for i, s := range sizes {
 		x.insert(hashOf(key(i)), key(i), bytes.Repeat([]byte{'a'}, s[1]), groupMeta(i))
 	}
 	for i, s := range sizes {
-		ref := x.get(hashOf(key(i)), key(i))
+		ref := x.shard(hashOf(key(i))).get(hashOf(key(i)), key(i))
 		if ref == noEntry {
 			t.Fatalf("key of %d bytes is lost", s[0])
 		}
-		if meta, k, floor := x.entry(ref); meta != groupMeta(i) || !bytes.Equal(k, key(i)) || len(floor) != s[1] {
+		if meta, k, floor := x.shard(hashOf(key(i))).entry(ref); meta != groupMeta(i) || !bytes.Equal(k, key(i)) || len(floor) != s[1] {
 			t.Errorf("key of %d bytes: meta %d, floor of %d bytes", s[0], meta, len(floor))
 		}
 		x.update(ref, hashOf(key(i)), []byte{1, 2}, 99)
 	}
-	x.rewrite()
+	x.compact()
 	for i, s := range sizes {
-		if meta, _, floor := x.entry(x.get(hashOf(key(i)), key(i))); meta != 99 || !bytes.Equal(floor, []byte{1, 2}) {
+		shard := x.shard(hashOf(key(i)))
+		if shard.wasted > 0 {
+			shard.rewrite()
+		}
+		if meta, _, floor := shard.entry(shard.get(hashOf(key(i)), key(i))); meta != 99 || !bytes.Equal(floor, []byte{1, 2}) {
 			t.Errorf("key of %d bytes after a rewrite: %d %x", s[0], meta, floor)
 		}
 	}
