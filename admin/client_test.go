@@ -102,6 +102,11 @@ func TestQuery(t *testing.T) {
 	config := daemon(t)
 	result := &rowsOf{n: 5, fail: -1}
 	config.Query = func(context.Context, string) (Rows, error) { return result, nil }
+	t.Cleanup(func() { // after the server's end: the client sees the last line before the handler has returned
+		if !result.closed {
+			t.Error("the result was not closed")
+		}
+	})
 	c := serve(t, config)
 
 	rows, err := readAll(t, c, "SELECT n")
@@ -117,9 +122,6 @@ func TestQuery(t *testing.T) {
 	rows, err = readAll(t, c, "SELECT n")
 	if len(rows) != 2 || !fault.Of(err, fault.BadRequest) || fault.From(err).Pos.Column != 8 {
 		t.Errorf("rows %q, %v", rows, err)
-	}
-	if !result.closed {
-		t.Error("the result was not closed")
 	}
 }
 
