@@ -13,6 +13,7 @@ import (
 
 	"sluice/fault"
 	"sluice/option"
+	"sluice/strictyaml"
 )
 
 // Overrides are what a command adds to the spec file.
@@ -130,15 +131,19 @@ func ParseSpec(path, text string, o Overrides) (*Spec, fault.List) {
 	if o.Env == nil {
 		o.Env = func(string) (string, bool) { return "", false }
 	}
-	r := specReader{document: document{file: path}, fields: map[string]entry{}}
+	r := specReader{document: newDocument(path), fields: map[string]strictyaml.Entry{}}
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		return nil, fault.List{fault.New(fault.SpecFileDoesNotExist, "no folder for %s", path).Because(err)}
 	}
 	r.spec = &Spec{Path: path, Dir: dir, Catalog: DefaultCatalog, Schema: DefaultSchema}
-	entries, ok := r.root(text)
+	root := r.Root(text, "it needs name, storage and libraries")
+	if root == nil {
+		return nil, r.Problems
+	}
+	entries, ok := r.Map(root, "the spec file")
 	if !ok {
-		return nil, r.problems
+		return nil, r.Problems
 	}
 	r.collect(entries)
 	r.configuration(o)
@@ -146,9 +151,9 @@ func ParseSpec(path, text string, o Overrides) (*Spec, fault.List) {
 	if dir, ok := o.Env(EnvStorage); ok {
 		r.storage(scalar{text: dir, pos: fault.Pos{File: "environment variable " + EnvStorage}})
 	}
-	if len(r.problems) > 0 {
-		r.problems.Sort()
-		return r.spec, r.problems
+	if len(r.Problems) > 0 {
+		r.Problems.Sort()
+		return r.spec, r.Problems
 	}
 	return r.spec, nil
 }
@@ -157,14 +162,14 @@ func ParseSpec(path, text string, o Overrides) (*Spec, fault.List) {
 type specReader struct {
 	document
 	spec   *Spec
-	fields map[string]entry
+	fields map[string]strictyaml.Entry
 }
 
-func (r *specReader) collect(entries []entry) {
+func (r *specReader) collect(entries []strictyaml.Entry) {
 	for _, e := range entries {
-		name := e.key
+		name := e.Key
 		if !slices.Contains(specFields, name) {
-			problem := r.report(fault.SpecUnexpectedField, e.pos, "the spec file has no field %q", name)
+			problem := r.Report(fault.SpecUnexpectedField, e.Pos, "the spec file has no field %q", name)
 			if near := option.Nearest(name, specFields); near != "" {
 				problem.WithHint("did you mean %q?", near)
 			} else {
@@ -176,14 +181,14 @@ func (r *specReader) collect(entries []entry) {
 			name = "schema"
 		}
 		if first, twice := r.fields[name]; twice {
-			r.report(fault.SpecDuplicateField, e.pos, "schema and database are one field, given twice").WithDetail("first at line %d", first.pos.Line)
+			r.Report(fault.SpecDuplicateField, e.Pos, "schema and database are one field, given twice").WithDetail("first at line %d", first.Pos.Line)
 			continue
 		}
 		r.fields[name] = e
 	}
 	for _, name := range []string{"name", "storage", "libraries"} {
 		if _, ok := r.fields[name]; !ok {
-			r.report(fault.SpecMissingField, fault.Pos{File: r.file, Line: 1, Column: 1}, "the spec file has no field %q", name)
+			r.Report(fault.SpecMissingField, r.Start(), "the spec file has no field %q", name)
 		}
 	}
 }
@@ -194,11 +199,11 @@ func (r *specReader) configuration(o Overrides) {
 	r.spec.vars = vars
 	var names []string
 	if e, ok := r.fields["configuration"]; ok {
-		entries, _ := r.mapping(e.value, "configuration")
+		entries, _ := r.Map(e.Value, "configuration")
 		for _, c := range entries {
-			if value, ok := r.text(c.value, "configuration "+c.key, fault.SpecDictValueNotString); ok {
-				names = append(names, c.key)
-				vars.config[c.key] = &variable{scalar: value}
+			if value, ok := r.text(c.Value, "configuration "+c.Key, fault.SpecDictValueNotString); ok {
+				names = append(names, c.Key)
+				vars.config[c.Key] = &variable{scalar: value}
 			}
 		}
 	}
@@ -209,8 +214,8 @@ func (r *specReader) configuration(o Overrides) {
 		}
 		c := vars.config[name]
 		if err := vars.resolve(name, c, c.pos); err != nil {
-			if !slices.Contains(r.problems, err) { // several values may be made of a broken one
-				r.problems = append(r.problems, err)
+			if !slices.Contains(r.Problems, err) { // several values may be made of a broken one
+				r.Problems = append(r.Problems, err)
 			}
 		} else if isSetting(name) {
 			given = append(given, option.Given{Name: name, Value: c.text, Secret: c.secret, Pos: c.pos})
@@ -218,13 +223,13 @@ func (r *specReader) configuration(o Overrides) {
 	}
 	values, problems := settings(given, o)
 	r.spec.Settings = values
-	r.problems = append(r.problems, problems...)
+	r.Problems = append(r.Problems, problems...)
 }
 
 func (r *specReader) read() {
 	if v, ok := r.field("name"); ok {
 		if r.spec.Name = v.text; !plainName.MatchString(v.text) {
-			r.report(fault.InvalidIdentifier, v.pos, "%q is not a name for a pipeline", v.text).WithHint("use letters, digits, _ and - only")
+			r.Report(fault.InvalidIdentifier, v.pos, "%q is not a name for a pipeline", v.text).WithHint("use letters, digits, _ and - only")
 		}
 	}
 	if v, ok := r.field("catalog"); ok {
@@ -237,10 +242,10 @@ func (r *specReader) read() {
 		r.storage(v)
 	}
 	if e, ok := r.fields["continuous"]; ok {
-		r.spec.Continuous = r.boolean(e.value, "continuous")
+		r.spec.Continuous = r.boolean(e.Value, "continuous")
 	}
 	if e, ok := r.fields["features"]; ok {
-		r.features(e.value)
+		r.features(e.Value)
 	}
 	if e, ok := r.fields["libraries"]; ok {
 		r.libraries(e)
@@ -253,7 +258,7 @@ func (r *specReader) field(name string) (scalar, bool) {
 	if !ok {
 		return scalar{}, false
 	}
-	return r.public(e.value, name)
+	return r.public(e.Value, name)
 }
 
 // public reads a text that appears in messages and paths, so that it cannot be a secret; only a path to the storage may
@@ -270,13 +275,13 @@ func (r *specReader) public(n ast.Node, what string) (scalar, bool) {
 	text, secret, err := vars.substitute(v.text, v.pos)
 	switch {
 	case err != nil:
-		r.problems = append(r.problems, err)
+		r.Problems = append(r.Problems, err)
 		return v, false
 	case secret && what != "storage":
-		r.report(fault.InvalidVariable, v.pos, "%s cannot come from the environment, since such values are kept secret", what).WithHint("use ${name} with --set")
+		r.Report(fault.InvalidVariable, v.pos, "%s cannot come from the environment, since such values are kept secret", what).WithHint("use ${name} with --set")
 		return v, false
 	case strings.TrimSpace(text) == "":
-		r.report(fault.SpecFieldNotString, v.pos, "%s is empty", what)
+		r.Report(fault.SpecFieldNotString, v.pos, "%s is empty", what)
 		return v, false
 	}
 	return scalar{text: text, pos: v.pos}, true
@@ -286,13 +291,13 @@ func (r *specReader) public(n ast.Node, what string) (scalar, bool) {
 func (r *specReader) storage(v scalar) {
 	path := v.text
 	if strings.TrimSpace(path) == "" { // it would be the pipeline's own folder
-		r.report(fault.StorageRootInvalid, v.pos, "storage %q is not a place Sluice can keep state in", path).WithHint("name a folder, or leave the variable unset")
+		r.Report(fault.StorageRootInvalid, v.pos, "storage %q is not a place Sluice can keep state in", path).WithHint("name a folder, or leave the variable unset")
 		return
 	}
 	if scheme, _, ok := strings.Cut(path, ":"); ok && schemeName.MatchString(scheme) {
 		u, err := url.Parse(path)
 		if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !strings.HasPrefix(u.Path, "/") || u.RawQuery != "" || u.Fragment != "" {
-			r.report(fault.StorageRootInvalid, v.pos, "storage %q is not a place Sluice can keep state in", path).
+			r.Report(fault.StorageRootInvalid, v.pos, "storage %q is not a place Sluice can keep state in", path).
 				WithHint("use a path, or a URI such as file:///var/lib/sluice")
 			return
 		}
@@ -312,13 +317,13 @@ func (s *Spec) Resolve(path string) string {
 }
 
 func (r *specReader) features(n ast.Node) {
-	for _, item := range r.list(n, "features") {
+	for _, item := range r.List(n, "features") {
 		v, ok := r.public(item, "a feature")
 		if !ok {
 			continue
 		}
 		if !slices.Contains(Features, v.text) {
-			e := r.report(fault.SpecUnknownFeature, v.pos, "no feature %q", v.text)
+			e := r.Report(fault.SpecUnknownFeature, v.pos, "no feature %q", v.text)
 			if near := option.Nearest(v.text, Features); near != "" {
 				e.WithHint("did you mean %q?", near)
 			} else {
@@ -331,11 +336,11 @@ func (r *specReader) features(n ast.Node) {
 }
 
 // libraries reads the list of `glob: {include: pattern}` (CL-06, CL-07).
-func (r *specReader) libraries(e entry) {
-	before := len(r.problems)
-	items := r.list(e.value, "libraries")
-	if len(items) == 0 && e.value.Type() == ast.SequenceType {
-		r.report(fault.SpecMissingField, e.pos, "libraries is empty").WithHint("write - glob: {include: transformations/**}")
+func (r *specReader) libraries(e strictyaml.Entry) {
+	before := len(r.Problems)
+	items := r.List(e.Value, "libraries")
+	if len(items) == 0 && e.Value.Type() == ast.SequenceType {
+		r.Report(fault.SpecMissingField, e.Pos, "libraries is empty").WithHint("write - glob: {include: transformations/**}")
 	}
 	for _, item := range items {
 		glob, ok := r.only(item, "a library", "glob")
@@ -351,30 +356,30 @@ func (r *specReader) libraries(e entry) {
 			continue
 		}
 		if strings.ContainsAny(strings.TrimSuffix(v.text, "/**"), `*?[`) {
-			r.report(fault.SpecInvalidGlob, v.pos, "%q is neither the path of a file nor a folder that ends in /**", v.text)
+			r.Report(fault.SpecInvalidGlob, v.pos, "%q is neither the path of a file nor a folder that ends in /**", v.text)
 			continue
 		}
 		r.spec.libraries = append(r.spec.libraries, v)
 	}
-	r.spec.Complete = len(r.problems) == before
+	r.spec.Complete = len(r.Problems) == before
 }
 
 // only reads a map that has one field, and returns its value.
 func (r *specReader) only(n ast.Node, what, field string) (ast.Node, bool) {
-	entries, ok := r.mapping(n, what)
+	entries, ok := r.Map(n, what)
 	if !ok {
 		return nil, false
 	}
 	var found ast.Node
 	for _, e := range entries {
-		if e.key == field {
-			found = e.value
+		if e.Key == field {
+			found = e.Value
 			continue
 		}
-		r.report(fault.SpecUnexpectedField, e.pos, "%s has no field %q", what, e.key).WithHint("it has %q only", field)
+		r.Report(fault.SpecUnexpectedField, e.Pos, "%s has no field %q", what, e.Key).WithHint("it has %q only", field)
 	}
 	if found == nil {
-		r.report(fault.SpecMissingField, r.pos(n), "%s has no field %q", what, field)
+		r.Report(fault.SpecMissingField, r.Pos(n), "%s has no field %q", what, field)
 	}
 	return found, found != nil
 }

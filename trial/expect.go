@@ -15,6 +15,7 @@ import (
 	"sluice/format/json"
 	"sluice/option"
 	"sluice/plan"
+	"sluice/strictyaml"
 )
 
 // expected is what a test file expects, as written.
@@ -32,7 +33,7 @@ type expectedRows struct {
 
 type expectedRow struct {
 	at      fault.Pos
-	columns []entry
+	columns []strictyaml.Entry
 	text    string // as a JSON object
 }
 
@@ -41,28 +42,28 @@ type expectedFailure struct {
 	at         fault.Pos
 }
 
-func (r *testReader) expected(e entry) *expected {
+func (r *testReader) expected(e strictyaml.Entry) *expected {
 	out := &expected{}
-	fields := r.fields(e.value, "expect", expectKeys)
+	fields := r.fields(e.Value, "expect", expectKeys)
 	for key, into := range map[string]*[]expectedRows{"tables": &out.tables, "sinks": &out.sinks} {
 		if e, ok := fields[key]; ok {
-			for _, of := range r.mapping(e.value, key) {
+			for _, of := range r.mapping(e.Value, key) {
 				*into = append(*into, r.rows(of))
 			}
 		}
 	}
 	if e, ok := fields["failures"]; ok {
-		for _, f := range r.mapping(e.value, "failures") {
-			out.failures = append(out.failures, expectedFailure{f.key, r.text(f.value, "the code"), f.pos})
+		for _, f := range r.mapping(e.Value, "failures") {
+			out.failures = append(out.failures, expectedFailure{f.Key, r.text(f.Value, "the code"), f.Pos})
 		}
 	}
 	return out
 }
 
-func (r *testReader) rows(e entry) expectedRows {
-	out := expectedRows{name: e.key, at: e.pos}
-	for _, n := range r.list(e.value, "the rows of "+e.key) {
-		row := expectedRow{at: r.pos(n), columns: r.mapping(n, "a row"), text: r.json(n)}
+func (r *testReader) rows(e strictyaml.Entry) expectedRows {
+	out := expectedRows{name: e.Key, at: e.Pos}
+	for _, n := range r.List(e.Value, "the rows of "+e.Key) {
+		row := expectedRow{at: r.Pos(n), columns: r.mapping(n, "a row"), text: r.json(n)}
 		if len(row.columns) > 0 {
 			out.rows = append(out.rows, row)
 		} else if _, ok := n.(*ast.MappingNode); ok {
@@ -228,8 +229,8 @@ func (b *binder) columns(x expectedRows, fields []batch.Field) (out []batch.Fiel
 		names = append(names, f.Name)
 	}
 	for _, c := range x.rows[0].columns {
-		named[strings.ToLower(c.key)] = true
-		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, c.key) }) {
+		named[strings.ToLower(c.Key)] = true
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, c.Key) }) {
 			b.unknownColumn(c, x.name, names)
 		}
 	}
@@ -242,9 +243,9 @@ func (b *binder) columns(x expectedRows, fields []batch.Field) (out []batch.Fiel
 	return out
 }
 
-func (b *binder) unknownColumn(c entry, table string, names []string) {
-	e := b.report(c.pos, "%s has no column %q", table, c.key)
-	if near := option.Nearest(c.key, names); near != "" {
+func (b *binder) unknownColumn(c strictyaml.Entry, table string, names []string) {
+	e := b.report(c.Pos, "%s has no column %q", table, c.Key)
+	if near := option.Nearest(c.Key, names); near != "" {
 		e.WithHint("did you mean %q?", near)
 	} else {
 		e.WithHint("its columns are %s", strings.Join(names, ", "))
@@ -254,16 +255,16 @@ func (b *binder) unknownColumn(c entry, table string, names []string) {
 // complete checks that a row names the columns that the first one names.
 func (b *binder) complete(first, row expectedRow) {
 	has := func(row expectedRow, name string) bool {
-		return slices.ContainsFunc(row.columns, func(c entry) bool { return strings.EqualFold(c.key, name) })
+		return slices.ContainsFunc(row.columns, func(c strictyaml.Entry) bool { return strings.EqualFold(c.Key, name) })
 	}
 	for _, c := range first.columns {
-		if !has(row, c.key) {
-			b.report(row.at, "the row has no %s, and the first row has", c.key).WithHint("write %s: null if it is NULL", c.key)
+		if !has(row, c.Key) {
+			b.report(row.at, "the row has no %s, and the first row has", c.Key).WithHint("write %s: null if it is NULL", c.Key)
 		}
 	}
 	for _, c := range row.columns {
-		if !has(first, c.key) {
-			b.report(c.pos, "the row has a %s, and the first row has not", c.key).WithHint("name the same columns in every row")
+		if !has(first, c.Key) {
+			b.report(c.Pos, "the row has a %s, and the first row has not", c.Key).WithHint("name the same columns in every row")
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"sluice/fault"
 	"sluice/plan"
+	"sluice/strictyaml"
 )
 
 // Test is a test file: what a pipeline is fed with and, with expect, what shall come out.
@@ -73,15 +74,15 @@ func ReadTest(path, dir string) (*Test, error) {
 }
 
 func parseTest(text, path, dir string) (*Test, error) {
-	r := testReader{document: document{file: path}, dir: dir}
+	r := testReader{document: newDocument(path), dir: dir}
 	r.test = Test{Path: path, Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)),
 		Configuration: map[string]string{}, Places: map[string]fault.Pos{}, topics: map[string]Topic{}, files: map[string]File{}}
-	if root := r.root(text); root != nil {
+	if root := r.Root(text, "it has "+strings.Join(testKeys, ", ")); root != nil {
 		r.read(root)
 	}
-	if len(r.problems) > 0 {
-		r.problems.Sort()
-		return nil, r.problems
+	if len(r.Problems) > 0 {
+		r.Problems.Sort()
+		return nil, r.Problems
 	}
 	return &r.test, nil
 }
@@ -89,21 +90,21 @@ func parseTest(text, path, dir string) (*Test, error) {
 func (r *testReader) read(root ast.Node) {
 	fields := r.fields(root, "the test file", testKeys)
 	if e, ok := fields["name"]; ok {
-		r.test.Name = r.text(e.value, "name")
+		r.test.Name = r.text(e.Value, "name")
 	}
 	if e, ok := fields["configuration"]; ok {
-		for _, c := range r.mapping(e.value, "configuration") {
-			r.test.Configuration[c.key], r.test.Places[c.key] = r.text(c.value, "configuration "+c.key), c.pos
+		for _, c := range r.mapping(e.Value, "configuration") {
+			r.test.Configuration[c.Key], r.test.Places[c.Key] = r.text(c.Value, "configuration "+c.Key), c.Pos
 		}
 	}
 	if e, ok := fields["topics"]; ok {
-		for _, t := range r.mapping(e.value, "topics") {
-			r.test.topics[t.key] = r.topic(t)
+		for _, t := range r.mapping(e.Value, "topics") {
+			r.test.topics[t.Key] = r.topic(t)
 		}
 	}
 	if e, ok := fields["files"]; ok {
-		for _, f := range r.mapping(e.value, "files") {
-			r.test.files[f.key] = r.content(f)
+		for _, f := range r.mapping(e.Value, "files") {
+			r.test.files[f.Key] = r.content(f)
 		}
 	}
 	if e, ok := fields["expect"]; ok {
@@ -112,7 +113,7 @@ func (r *testReader) read(root ast.Node) {
 }
 
 // one returns the one entry of several that exclude each other.
-func (r *testReader) one(of entry, fields map[string]entry, what string, keys ...string) (string, entry) {
+func (r *testReader) one(of strictyaml.Entry, fields map[string]strictyaml.Entry, what string, keys ...string) (string, strictyaml.Entry) {
 	var found []string
 	for _, key := range keys {
 		if _, ok := fields[key]; ok {
@@ -120,37 +121,37 @@ func (r *testReader) one(of entry, fields map[string]entry, what string, keys ..
 		}
 	}
 	if len(found) != 1 {
-		r.report(of.pos, "%s has %d of %s", what, len(found), strings.Join(keys, ", ")).WithHint("give one of them")
-		return "", entry{}
+		r.report(of.Pos, "%s has %d of %s", what, len(found), strings.Join(keys, ", ")).WithHint("give one of them")
+		return "", strictyaml.Entry{}
 	}
 	return found[0], fields[found[0]]
 }
 
-func (r *testReader) topic(e entry) (t Topic) {
-	what := "topic " + e.key
-	fields := r.fields(e.value, what, topicKeys)
+func (r *testReader) topic(e strictyaml.Entry) (t Topic) {
+	what := "topic " + e.Key
+	fields := r.fields(e.Value, what, topicKeys)
 	key, given := r.one(e, fields, what, "values", "records", "file")
 	switch key {
 	case "values":
-		for _, n := range r.list(given.value, "values") {
+		for _, n := range r.List(given.Value, "values") {
 			t.Records = append(t.Records, Record{Value: r.value(n)})
 		}
 	case "records":
-		for _, n := range r.list(given.value, "records") {
+		for _, n := range r.List(given.Value, "records") {
 			t.Records = append(t.Records, r.record(n))
 		}
 	case "file":
 		var err error
-		if t, err = ReadSample(inFolder(r.dir, r.text(given.value, "file"))); err != nil {
+		if t, err = ReadSample(inFolder(r.dir, r.text(given.Value, "file"))); err != nil {
 			if problem := fault.From(err); problem.Pos.IsValid() {
-				r.problems = append(r.problems, problem)
+				r.Problems = append(r.Problems, problem)
 			} else {
-				r.problems = append(r.problems, problem.At(given.pos))
+				r.Problems = append(r.Problems, problem.At(given.Pos))
 			}
 		}
 	}
 	if p, ok := fields["partitions"]; ok {
-		t.Partitions = r.number(p.value, "partitions")
+		t.Partitions = r.number(p.Value, "partitions")
 	}
 	t.complete()
 	return t
@@ -171,16 +172,16 @@ func (r *testReader) record(n ast.Node) (out Record) {
 	fields := r.fields(n, "a record", recordKeys)
 	var encoded []string
 	if e, ok := fields["base64"]; ok {
-		for _, n := range r.list(e.value, "base64") {
+		for _, n := range r.List(e.Value, "base64") {
 			encoded = append(encoded, r.text(n, "base64"))
 		}
 	}
-	bytes := func(e entry, name string) []byte {
-		b := r.value(e.value)
+	bytes := func(e strictyaml.Entry, name string) []byte {
+		b := r.value(e.Value)
 		if b != nil && slices.Contains(encoded, name) {
 			decoded, err := base64.StdEncoding.DecodeString(string(b))
 			if err != nil {
-				r.report(e.pos, "%s is not in base64", name).Because(err)
+				r.report(e.Pos, "%s is not in base64", name).Because(err)
 			}
 			return decoded
 		}
@@ -192,38 +193,38 @@ func (r *testReader) record(n ast.Node) (out Record) {
 	if e, ok := fields["value"]; ok {
 		out.Value = bytes(e, "value")
 	} else {
-		r.report(r.pos(n), "a record has no value").WithHint("write value: null for a record without one")
+		r.report(r.Pos(n), "a record has no value").WithHint("write value: null for a record without one")
 	}
 	if e, ok := fields["partition"]; ok {
-		out.Partition = r.number(e.value, "partition")
+		out.Partition = r.number(e.Value, "partition")
 	}
 	if e, ok := fields["timestamp"]; ok {
 		var err error
-		if out.Time, err = time.Parse(time.RFC3339Nano, r.text(e.value, "timestamp")); err != nil {
-			r.report(e.pos, "timestamp is not a time").WithHint("write it as 2026-01-31T12:00:00Z")
+		if out.Time, err = time.Parse(time.RFC3339Nano, r.text(e.Value, "timestamp")); err != nil {
+			r.report(e.Pos, "timestamp is not a time").WithHint("write it as 2026-01-31T12:00:00Z")
 		}
 	}
 	if e, ok := fields["headers"]; ok {
-		for _, h := range r.mapping(e.value, "headers") {
-			out.Headers = append(out.Headers, kgo.RecordHeader{Key: h.key, Value: bytes(h, "header "+h.key)})
+		for _, h := range r.mapping(e.Value, "headers") {
+			out.Headers = append(out.Headers, kgo.RecordHeader{Key: h.Key, Value: bytes(h, "header "+h.Key)})
 		}
 	}
 	return out
 }
 
 // content is what stands in for the files of a path.
-func (r *testReader) content(e entry) (f File) {
-	what := "file " + e.key
-	key, given := r.one(e, r.fields(e.value, what, fileKeys), what, "lines", "file")
+func (r *testReader) content(e strictyaml.Entry) (f File) {
+	what := "file " + e.Key
+	key, given := r.one(e, r.fields(e.Value, what, fileKeys), what, "lines", "file")
 	switch key {
 	case "lines":
-		for _, n := range r.list(given.value, "lines") {
+		for _, n := range r.List(given.Value, "lines") {
 			f.Content = append(append(f.Content, r.value(n)...), '\n')
 		}
 	case "file":
 		var err error
-		if f.Content, err = os.ReadFile(inFolder(r.dir, r.text(given.value, "file"))); err != nil {
-			r.report(given.pos, "the file cannot be read").Because(err)
+		if f.Content, err = os.ReadFile(inFolder(r.dir, r.text(given.Value, "file"))); err != nil {
+			r.report(given.Pos, "the file cannot be read").Because(err)
 		}
 	}
 	return f

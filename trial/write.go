@@ -226,5 +226,5 @@ func same(b []byte) bool {
 		return false
 	}
 	var d document
-	return d.json(f.Docs[0].Body) == string(b) && len(d.problems) == 0
+	return d.json(f.Docs[0].Body) == string(b) && len(d.Problems) == 0
 }
