@@ -1,14 +1,13 @@
 package main
 
 import (
-	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"sluice/admin"
 	"sluice/daemon"
-	"sluice/plan"
+	"sluice/state"
 )
 
 func (a *app) digestCmd() *cobra.Command {
@@ -20,7 +19,9 @@ func (a *app) digestCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			digests, err := digests(c.Context(), p, tables)
+			digests, err := ask(p,
+				func(client *admin.Client) ([]admin.Digest, error) { return client.Digests(c.Context(), tables) },
+				func(store *state.Store) ([]admin.Digest, error) { return daemon.Digests(c.Context(), p, store, tables) })
 			if err != nil {
 				return err
 			}
@@ -31,16 +32,4 @@ func (a *app) digestCmd() *cobra.Command {
 			return a.print(t)
 		},
 	}
-}
-
-func digests(ctx context.Context, p *plan.Pipeline, tables []string) ([]admin.Digest, error) {
-	client, store, err := reach(p)
-	if err != nil {
-		return nil, err
-	}
-	if client != nil {
-		return client.Digests(ctx, tables)
-	}
-	defer store.Close()
-	return daemon.Digests(ctx, p, store, tables)
 }

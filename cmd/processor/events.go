@@ -25,18 +25,10 @@ func (a *app) eventsCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			client, store, err := reach(p)
-			if err != nil {
-				return err
-			}
 			q.Newest = !c.Flags().Changed("after")
-			var events admin.Events
-			if client != nil {
-				events, err = client.SelectEvents(c.Context(), q)
-			} else {
-				defer store.Close()
-				events, err = storedEvents(c.Context(), store, q)
-			}
+			events, err := ask(p,
+				func(client *admin.Client) (admin.Events, error) { return client.SelectEvents(c.Context(), q) },
+				func(store *state.Store) (admin.Events, error) { return storedEvents(c.Context(), store, q) })
 			if err != nil {
 				return err
 			}

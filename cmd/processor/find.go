@@ -33,6 +33,19 @@ func reach(p *plan.Pipeline) (*admin.Client, *state.Store, error) {
 	return admin.NewClient(where.Address, token), nil, nil
 }
 
+// ask takes an answer from the running daemon of a pipeline, else from its stopped store.
+func ask[T any](p *plan.Pipeline, live func(*admin.Client) (T, error), stored func(*state.Store) (T, error)) (answer T, err error) {
+	client, store, err := reach(p)
+	if err != nil {
+		return answer, err
+	}
+	if client != nil {
+		return live(client)
+	}
+	defer store.Close()
+	return stored(store)
+}
+
 func unknownFlow(p *plan.Pipeline, name string) error {
 	names := make([]string, len(p.Flows))
 	for i, f := range p.Flows {

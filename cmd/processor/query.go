@@ -27,36 +27,33 @@ func (a *app) queryCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			client, store, err := reach(p)
+			t, err := ask(p,
+				func(client *admin.Client) (table, error) { return queryDaemon(c.Context(), client, args[0]) },
+				func(store *state.Store) (table, error) { return queryStore(c.Context(), store, p, args[0]) })
 			if err != nil {
 				return err
 			}
-			if client != nil {
-				return a.queryDaemon(c.Context(), client, args[0])
-			}
-			defer store.Close()
-			return a.queryStore(c.Context(), store, p, args[0])
+			return a.print(t)
 		},
 	}
 }
 
-func (a *app) queryDaemon(ctx context.Context, client *admin.Client, sql string) error {
+func queryDaemon(ctx context.Context, client *admin.Client, sql string) (t table, err error) {
 	result, err := client.Query(ctx, sql)
 	if err != nil {
-		return err
+		return t, err
 	}
 	defer result.Close()
-	t := table{}
 	for _, column := range result.Columns {
 		t.columns = append(t.columns, column.Name)
 	}
 	for {
 		row, err := result.Next()
 		if err == io.EOF {
-			return a.print(t)
+			return t, nil
 		}
 		if err != nil {
-			return err
+			return t, err
 		}
 		t.add(row)
 	}
@@ -64,39 +61,38 @@ func (a *app) queryDaemon(ctx context.Context, client *admin.Client, sql string)
 
 // queryStore runs a query in this process. One of two engines works, with half of the memory that the daemon may use: the
 // other half is for what is read and printed.
-func (a *app) queryStore(ctx context.Context, store *state.Store, p *plan.Pipeline, sql string) error {
+func queryStore(ctx context.Context, store *state.Store, p *plan.Pipeline, sql string) (t table, err error) {
 	limit, zone := p.Settings.MemoryLimit/2, p.Zone
 	ordered, err := eval.Open(eval.Options{Threads: 1, MemoryLimit: limit, Zone: zone})
 	if err != nil {
-		return err
+		return t, err
 	}
 	defer ordered.Close()
 	parallel, err := eval.Open(eval.Options{Threads: runtime.GOMAXPROCS(0), MemoryLimit: limit, Zone: zone})
 	if err != nil {
-		return err
+		return t, err
 	}
 	defer parallel.Close()
 	rows, err := daemon.Query(ctx, store, ordered, parallel, zone, sql)
 	if err != nil {
-		return err
+		return t, err
 	}
 	defer rows.Close()
-	t := table{}
 	for _, column := range rows.Columns() {
 		t.columns = append(t.columns, column.Name)
 	}
 	for {
 		lines, _, err := rows.Next(ctx)
 		if err == io.EOF {
-			return a.print(t)
+			return t, nil
 		}
 		if err != nil {
-			return err
+			return t, err
 		}
 		for line := range strings.Lines(string(lines)) {
 			var row []json.RawMessage
 			if err := json.Unmarshal([]byte(line), &row); err != nil {
-				return err
+				return t, err
 			}
 			t.add(row)
 		}

@@ -6,9 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/admin"
 	"sluice/daemon"
 	"sluice/fault"
 	"sluice/plan"
+	"sluice/state"
 )
 
 func (a *app) sinkStatusCmd() *cobra.Command {
@@ -35,15 +37,13 @@ func (a *app) sinkStatusCmd() *cobra.Command {
 
 // sinkFlows looks at the targets beside the running daemon, or the stopped store.
 func sinkFlows(ctx context.Context, p *plan.Pipeline) ([]daemon.SinkFlow, error) {
-	client, store, err := reach(p)
-	if err != nil {
-		return nil, err
-	}
-	if client != nil {
-		return daemon.RunningSinks(ctx, p, client.Status, daemon.IntoSinks(p))
-	}
-	defer store.Close()
-	return daemon.StoppedSinks(ctx, p, store, daemon.IntoSinks(p))
+	return ask(p,
+		func(client *admin.Client) ([]daemon.SinkFlow, error) {
+			return daemon.RunningSinks(ctx, p, client.Status, daemon.IntoSinks(p))
+		},
+		func(store *state.Store) ([]daemon.SinkFlow, error) {
+			return daemon.StoppedSinks(ctx, p, store, daemon.IntoSinks(p))
+		})
 }
 
 // sinkTable has a row for each flow. A table shows the beginnings of the stores' names, and its errors follow on standard

@@ -25,19 +25,9 @@ func (a *app) statusCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			client, store, err := reach(p)
-			if err != nil {
-				return err
-			}
-			if client != nil {
-				s, err := client.Status(c.Context())
-				if err != nil {
-					return err
-				}
-				return a.print(liveStatus(s))
-			}
-			defer store.Close()
-			t, err := storedStatus(p, store)
+			t, err := ask(p,
+				func(client *admin.Client) (table, error) { return liveStatus(c.Context(), client) },
+				func(store *state.Store) (table, error) { return storedStatus(p, store) })
 			if err != nil {
 				return err
 			}
@@ -48,7 +38,11 @@ func (a *app) statusCmd() *cobra.Command {
 
 var statusColumns = []string{"flow", "target", "status", "reason", "generation", "last_batch", "read", "written", "dropped", "late", "lag_records"}
 
-func liveStatus(s admin.Status) table {
+func liveStatus(ctx context.Context, client *admin.Client) (table, error) {
+	s, err := client.Status(ctx)
+	if err != nil {
+		return table{}, err
+	}
 	t := table{columns: statusColumns}
 	for _, f := range s.Flows {
 		reason := f.Reason
@@ -73,7 +67,7 @@ func liveStatus(s admin.Status) table {
 		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell(f.Target), cell(f.Status), cell(reason), cell(f.Generation), last,
 			cell(f.Counts.Read), cell(f.Counts.Written), cell(f.Counts.Dropped), cell(f.Counts.Late), lag})
 	}
-	return t
+	return t, nil
 }
 
 func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {
