@@ -66,11 +66,12 @@ func (s *sandbox) writeFiles() (err error) {
 
 // named is a fault with the names that the user knows for what stands in for files.
 func (s *sandbox) named(e *fault.Error) *fault.Error {
-	out := *e
-	for path, at := range s.files {
-		out.Message, out.Detail = strings.ReplaceAll(out.Message, at, path), strings.ReplaceAll(out.Detail, at, path)
-	}
-	return &out
+	return e.Map(func(text string) string {
+		for path, at := range s.files {
+			text = strings.ReplaceAll(text, at, path)
+		}
+		return text
+	})
 }
 
 func (s *sandbox) close() {
