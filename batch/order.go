@@ -35,13 +35,18 @@ func EncodeKeysAfter(dst *Keys, head int, cols ...*Column) {
 	dst.Offsets = append(slices.Grow(dst.Offsets[:0], n+1), 0)
 	b := dst.Bytes[:0]
 	for i := range n {
-		b = slices.Grow(b, head)[:len(b)+head]
-		for _, c := range cols {
-			b = appendOrdered(b, c, i)
-		}
+		b = AppendKey(slices.Grow(b, head)[:len(b)+head], cols, i)
 		dst.Offsets = append(dst.Offsets, uint32(len(b)))
 	}
 	dst.Bytes = b
+}
+
+// AppendKey appends row i of the columns to b as EncodeKeys encodes it.
+func AppendKey(b []byte, cols []*Column, i int) []byte {
+	for _, c := range cols {
+		b = appendOrdered(b, c, i)
+	}
+	return b
 }
 
 // Markers in front of every value. Inside an array 0 ends the array, so that a prefix sorts first.
@@ -96,19 +101,22 @@ func appendOrdered(b []byte, c *Column, i int) []byte {
 	panic("batch: no order for type " + c.Type.String())
 }
 
-// appendEntries writes a map's entries sorted by their bytes.
+// appendEntries writes a map's entries sorted by their bytes. Maps of a few entries, nearly all there are, allocate nothing.
 func appendEntries(b []byte, c *Column, i int) []byte {
-	entries := make([]string, 0, c.Offsets[i+1]-c.Offsets[i])
+	type entry struct{ from, to int }
+	var few [16]entry
+	entries, at := few[:0], len(b)
 	for j := c.Offsets[i]; j < c.Offsets[i+1]; j++ {
 		from := len(b)
 		b = appendOrdered(appendOrdered(b, &c.Children[0], int(j)), &c.Children[1], int(j))
-		entries = append(entries, string(b[from:]))
-		b = b[:from]
+		entries = append(entries, entry{from, len(b)})
 	}
-	slices.Sort(entries)
+	end := len(b)
+	slices.SortFunc(entries, func(x, y entry) int { return bytes.Compare(b[x.from:x.to], b[y.from:y.to]) })
 	for _, e := range entries {
-		b = append(b, e...)
+		b = append(b, b[e.from:e.to]...)
 	}
+	b = b[:at+copy(b[at:], b[end:])]
 	return append(b, orderedEnd)
 }
 

@@ -28,10 +28,24 @@ func (s Sum) String() string {
 	return hex.EncodeToString(b[:])
 }
 
+// Plus is the digest of the rows of both.
+func (s Sum) Plus(t Sum) Sum {
+	lo, carry := bits.Add64(s.Lo, t.Lo, 0)
+	hi, _ := bits.Add64(s.Hi, t.Hi, carry)
+	return Sum{hi, lo, s.Rows + t.Rows}
+}
+
+// Minus is the digest of the rows of s without those of t.
+func (s Sum) Minus(t Sum) Sum {
+	lo, borrow := bits.Sub64(s.Lo, t.Lo, 0)
+	hi, _ := bits.Sub64(s.Hi, t.Hi, borrow)
+	return Sum{hi, lo, s.Rows - t.Rows}
+}
+
 // Hasher adds rows of one table to a Sum.
 type Hasher struct {
 	seed uint64
-	rows batch.Keys
+	row  []byte
 	cols []*batch.Column
 }
 
@@ -44,29 +58,32 @@ func New(fields []batch.Field) *Hasher {
 func plain(fields []batch.Field) []batch.Field {
 	out := make([]batch.Field, len(fields))
 	for i, f := range fields {
+		f.Type.Fields = plain(f.Type.Fields)
 		out[i] = batch.Field{Name: f.Name, Type: f.Type}
 	}
 	return out
 }
 
+// Seed stands for the names and types of the columns: sums of Hashers with different seeds are not comparable.
+func (h *Hasher) Seed() uint64 { return h.seed }
+
 // Add adds rows to s.
 func (h *Hasher) Add(s *Sum, rows *batch.Columns) {
-	h.encode(rows)
-	for i := range rows.Len {
-		hash := h.row(i)
-		var carry uint64
-		s.Lo, carry = bits.Add64(s.Lo, hash.Lo, 0)
-		s.Hi, _ = bits.Add64(s.Hi, hash.Hi, carry)
-	}
-	s.Rows += int64(rows.Len)
-}
-
-func (h *Hasher) encode(rows *batch.Columns) {
 	h.cols = h.cols[:0]
 	for i := range rows.Cols {
 		h.cols = append(h.cols, &rows.Cols[i])
 	}
-	batch.EncodeKeys(&h.rows, h.cols...)
+	for i := range rows.Len {
+		*s = s.Plus(h.hash(h.cols, i))
+	}
 }
 
-func (h *Hasher) row(i int) xxh3.Uint128 { return xxh3.Hash128Seed(h.rows.At(i), h.seed) }
+// AddRow adds row i of a batch to s. The columns come in the order of the table's.
+func (h *Hasher) AddRow(s *Sum, cols []*batch.Column, i int) { *s = s.Plus(h.hash(cols, i)) }
+
+// hash is the digest of a row alone.
+func (h *Hasher) hash(cols []*batch.Column, i int) Sum {
+	h.row = batch.AppendKey(h.row[:0], cols, i)
+	sum := xxh3.Hash128Seed(h.row, h.seed)
+	return Sum{sum.Hi, sum.Lo, 1}
+}

@@ -101,3 +101,41 @@ func TestAnyOrderAndCut(t *testing.T) {
 		}
 	})
 }
+
+// Rows that go away are taken out: what is left is the digest of the rows that are left.
+func TestPlusAndMinus(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) Sum {
+			return Sum{rapid.Uint64().Draw(t, name+" high"), rapid.Uint64().Draw(t, name+" low"), rapid.Int64Range(0, 1000).Draw(t, name+" rows")}
+		}
+		a, b, c := draw("a"), draw("b"), draw("c")
+		if a.Plus(b) != b.Plus(a) || a.Plus(b).Plus(c) != a.Plus(b.Plus(c)) || a.Plus(b).Minus(b) != a || a.Minus(b).Plus(b) != a || a.Minus(a) != (Sum{}) {
+			t.Fatalf("%v %v %v", a, b, c)
+		}
+	})
+	a, b := columns(row{"a", 1, nil}), columns(row{"b", 2, []string{"k", "v"}})
+	if got, want := of(fields, a, b).Minus(of(fields, a)), of(fields, b); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// What a column's comment says, and what must have a value, is no part of the shape, at no depth.
+func TestShape(t *testing.T) {
+	inner := batch.Type{Kind: batch.Struct, Fields: []batch.Field{{Name: "a", Type: text}}}
+	commented := batch.Type{Kind: batch.Struct, Fields: []batch.Field{{Name: "a", Type: text, NotNull: true, Comment: "first"}}}
+	renamed := batch.Type{Kind: batch.Struct, Fields: []batch.Field{{Name: "b", Type: text}}}
+	seed := func(t batch.Type) uint64 { return New([]batch.Field{{Name: "x", Type: t}}).Seed() }
+	if seed(inner) != seed(commented) || seed(inner) == seed(renamed) || commented.Fields[0].Comment == "" {
+		t.Error("the shape is wrong")
+	}
+}
+
+// No row is paid for with memory.
+func TestRowsAllocateNothing(t *testing.T) {
+	rows, h := columns(row{"a", 1.5, []string{"k", "v", "l", "w"}}, row{"b", 2, nil}), New(fields)
+	var s Sum
+	h.Add(&s, rows)
+	if n := testing.AllocsPerRun(100, func() { h.Add(&s, rows) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

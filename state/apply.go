@@ -33,6 +33,9 @@ func (w *Writer) Apply(e Edit) error {
 		return err
 	}
 	a := applier{w: w, e: &e}
+	if w.digest != nil {
+		w.t.digester.forget() // of a batch that was given up
+	}
 	a.encode(newRowEncoder(len(w.schema.Versions)-1, cols))
 	defer a.close()
 	if w.feed != nil {
@@ -46,6 +49,9 @@ func (w *Writer) Apply(e Edit) error {
 		if err := a.apply(g, op); err != nil {
 			return err
 		}
+	}
+	if w.digest != nil {
+		w.t.digester.settle(w.digest)
 	}
 	w.changed = w.changed || len(e.Edits.Kept.Rows) > 0
 	w.t.floors.account()
@@ -105,19 +111,19 @@ func (a *applier) apply(g int, op batch.Op) error {
 	return a.inserted(k, floor, kept)
 }
 
-// remove takes the old rows of a key out of the sums and into the change feed. Those of an inline group go when its value
+// remove takes the old rows of a key out of the sums and the digest, and into the change feed. Those of an inline group go when its value
 // is written over; those of a spilled one by a range deletion (D-59).
 func (a *applier) remove(g int, k []byte) error {
 	w := a.w
 	meta := w.t.floors.metas[g]
 	rows, size := meta.rows(), int64(len(k))+meta.size()
-	if meta.spilled() || w.feed != nil {
+	if meta.spilled() || w.feed != nil || w.digest != nil {
 		old, err := a.oldGroup(k)
 		if err != nil {
 			return err
 		}
 		rows, size = old.rows, old.storedBytes(len(k))
-		if w.feed != nil {
+		if w.feed != nil || w.digest != nil {
 			if err := a.deleted(k, &old); err != nil {
 				return err
 			}
@@ -283,7 +289,7 @@ func (a *applier) inserted(k, floor []byte, kept []int32) error {
 	return nil
 }
 
-// deleted tells the change feed of the old rows of a key.
+// deleted tells the change feed and the digest of the old rows of a key.
 func (a *applier) deleted(k []byte, old *group) error {
 	s := a.w.t.store
 	var err error
@@ -291,16 +297,28 @@ func (a *applier) deleted(k []byte, old *group) error {
 		r := reader{b: old.inline}
 		for i := int64(0); i < old.rows && err == nil; i++ {
 			p, row := nextRow(&r)
-			err = a.w.feed.delete(k[tupleAt:], old.floor, p, row)
+			err = a.deletedRow(k, old.floor, p, row)
 		}
 	} else {
 		floor := bytes.Clone(old.floor) // the iterator moves on
-		err = eachSpilled(a.old, k, func(p rowPosition, row []byte) error { return a.w.feed.delete(k[tupleAt:], floor, p, row) })
+		err = eachSpilled(a.old, k, func(p rowPosition, row []byte) error { return a.deletedRow(k, floor, p, row) })
 	}
 	if err != nil {
 		return s.readFailed(err)
 	}
 	return nil
+}
+
+func (a *applier) deletedRow(k, floor []byte, p rowPosition, row []byte) error {
+	if a.w.digest != nil {
+		if err := a.w.t.digester.remove(a.w.digest, row); err != nil {
+			return err
+		}
+	}
+	if a.w.feed == nil {
+		return nil
+	}
+	return a.w.feed.delete(k[tupleAt:], floor, p, row)
 }
 
 // eachSpilled calls f with the rows of a spilled group, in the order of positions.

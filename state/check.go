@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 
@@ -11,8 +12,8 @@ import (
 )
 
 // Check reads the whole store and returns the first contradiction it finds: row, key and byte counts against what is
-// stored, floors against rows, positions against starts and tables, chunks of append tables, feeds and copies without
-// gaps, nothing left of what was reset. Nothing may be writing. Tests run it before every Close.
+// stored, floors against rows, kept digests against rows, positions against starts and tables, chunks of append tables,
+// feeds and copies without gaps, nothing left of what was reset. Nothing may be writing. Tests run it before every Close.
 func (s *Store) Check() error {
 	instances := map[uint32]bool{}
 	versions := map[string]tableVersion{}
@@ -97,6 +98,24 @@ func (t *Table) check() error {
 		if err == nil {
 			err = t.checkCopy(flow, r)
 		}
+	}
+	if err == nil {
+		err = t.checkDigest()
+	}
+	return err
+}
+
+// checkDigest compares the digest that is kept with the rows (D-29).
+func (t *Table) checkDigest() error {
+	snapshot := t.store.Snapshot()
+	defer snapshot.Close()
+	info, err := snapshot.Table(t.name)
+	if err != nil || info == nil || info.Digest == nil {
+		return err
+	}
+	found, err := snapshot.Digest(context.Background(), t.name)
+	if err == nil && found != *info.Digest {
+		err = fmt.Errorf("the kept digest is %s of %d rows, the rows have %s of %d", info.Digest, info.Digest.Rows, found, found.Rows)
 	}
 	return err
 }

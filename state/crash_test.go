@@ -26,7 +26,7 @@ var crashAt = flag.Int("crash", 0, "of TestCrashAtEveryWrite: this write alone")
 //
 // What is found then must be exactly what the store was after one of the steps: not before the last one that had been acknowledged as
 // durable, and not after the one at work (acknowledged is contained in recovered, recovered in attempted). All of it is compared at once,
-// so rows, floors, positions, counts, plans, completions and feeds are always of the same batch (A-94, PT-07). And the store goes
+// so rows, floors, digests, positions, counts, plans, completions and feeds are always of the same batch (A-94, PT-07). And the store goes
 // on from there to the same end.
 func TestCrashAtEveryWrite(t *testing.T) {
 	want := wholeLife(t, steps)
@@ -288,6 +288,9 @@ func (l *life) define(more bool) {
 	ok(l.t, err)
 	l.events, err = l.s.Table(events)
 	ok(l.t, err)
+	for _, t := range []*Table{l.ticks, l.events} {
+		ok(l.t, t.KeepDigest(context.Background(), true))
+	}
 	for name, f := range map[string]**Flow{"live": &l.live, "history": &l.history, "load": &l.load, "pub": &l.pub, "late": &l.late} {
 		*f, err = l.s.Flow(name)
 		ok(l.t, err)
@@ -382,7 +385,7 @@ func (l *life) dump() string {
 	var out strings.Builder
 	for _, t := range []*Table{l.ticks, l.events} {
 		i := t.Info()
-		fmt.Fprintf(&out, "%s: generation %d, %d rows, %d keys, %d columns\n", t.Name(), i.Generation, i.Rows, i.KeyCount, len(t.Fields()))
+		fmt.Fprintf(&out, "%s: generation %d, %d rows, %d keys, %d columns, digest %v\n", t.Name(), i.Generation, i.Rows, i.KeyCount, len(t.Fields()), i.Digest)
 		for _, line := range contents(l.t, l.s, t.Name()) {
 			fmt.Fprintf(&out, "  %s\n", strings.ReplaceAll(line, strings.Repeat("long", 1000), "long"))
 		}

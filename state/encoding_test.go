@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sluice/batch"
+	"sluice/digest"
 )
 
 // TestKeysAreGolden pins the layout: a change here is a change of the format.
@@ -43,6 +44,7 @@ func TestKeysAreGolden(t *testing.T) {
 		{"reader", readerKey(7, 3), "01720000000700000003"},
 		{"commit", commitKey(7, 9), "016a000000070000000000000009"},
 		{"trim", idKey(kindTrim, 7), "017700000007"},
+		{"digest", idKey(kindDigest, 7), "017800000007"},
 		{"appends", chunkKey(kindAppends, 7, batch.Offset{At: 9, Index: 4096}), "016100000007000000000000000900001000"},
 		{"changes", chunkKey(kindChanges, 7, batch.Offset{At: 9}), "016800000007000000000000000900000000"},
 		{"copy", copyKey(7, 3, 5), "0179000000070000000300000005"},
@@ -345,6 +347,7 @@ func TestValuesAreGolden(t *testing.T) {
 		{"mark", encodeMark("id", batch.Offset{At: 5, Index: 1}), "0269640a02"},
 		{"commit", commitRecord{1, 2, 3}.encode(), "020406"},
 		{"trim", trimRecord{1, 2, 3}.encode(), "020406"},
+		{"digest", digestRecord{1, 2, 3, digest.Sum{Hi: 4, Lo: 5, Rows: 6}}.encode(), "0202" + "0000000000000003" + "0000000000000004" + "0000000000000005" + "0c"},
 		{"bound", mustJSON(boundRecord{Position: recordPosition(batch.Position{{Split: "t/0", ID: "i", Next: batch.Offset{At: 3}}}), Time: 9}), hex.EncodeToString([]byte(`{"position":[{"split":"t/0","id":"i","at":3}],"time":9}`))},
 		{"flow", mustJSON(flowRecord{1, 2, "q"}), hex.EncodeToString([]byte(`{"id":1,"generation":2,"fingerprint":"q"}`))},
 		{"plan", mustJSON(planHeader{Number: 1, Time: 2, Splits: recordSplits([]batch.SplitRange{everySplitField()}), Fields: recordFields(ticks.Fields[:1]), Rows: 1, Chunks: 1}),

@@ -26,7 +26,7 @@ func (k *keptRows) row(i int32) (sequence, row []byte) {
 	return b[from:to], b[to+1:] // behind the number of rows, which is one
 }
 
-// encode fills a.rows.
+// encode fills a.rows, and adds the kept rows to the digest.
 func (a *applier) encode(enc rowEncoder) {
 	s := a.w.s
 	n := a.e.Rows.Len
@@ -40,6 +40,9 @@ func (a *applier) encode(enc rowEncoder) {
 			s.rows = appendInlineHead(s.rows, a.e.Sequences.At(i), 1)
 			s.rows = appendPosition(s.rows, positionAt(&a.e.Positions, int32(i)))
 			s.rows = appendSized(s.rows, &enc, i)
+			if a.w.digest != nil {
+				a.w.t.digester.hasher.AddRow(a.w.digest, enc.cols, i)
+			}
 		}
 		s.rowAt = append(s.rowAt, uint32(len(s.rows)))
 	}

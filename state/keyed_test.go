@@ -45,6 +45,7 @@ type history struct {
 	fs        vfs.FS
 	budget    int64
 	feed      bool
+	digest    bool
 	s         *Store
 	table     *Table
 	f, reader *Flow
@@ -54,7 +55,8 @@ type history struct {
 }
 
 func newHistory(t *rapid.T) *history {
-	h := &history{t: t, fs: vfs.NewMem(), budget: rapid.SampledFrom([]int64{1 << 30, 1}).Draw(t, "budget"), feed: rapid.Bool().Draw(t, "feed"), copyOf: map[string]int{}}
+	h := &history{t: t, fs: vfs.NewMem(), budget: rapid.SampledFrom([]int64{1 << 30, 1}).Draw(t, "budget"), feed: rapid.Bool().Draw(t, "feed"),
+		digest: rapid.Bool().Draw(t, "digest"), copyOf: map[string]int{}}
 	h.open()
 	return h
 }
@@ -67,6 +69,7 @@ func (h *history) open() {
 	spec.Feed = h.feed
 	h.table, err = h.s.Table(spec)
 	h.ok(err)
+	h.ok(h.table.KeepDigest(context.Background(), h.digest))
 	h.f, err = h.s.Flow("f")
 	h.ok(err)
 	h.reader, err = h.s.Flow("reader")
@@ -95,6 +98,7 @@ func (h *history) close() {
 func (h *history) reopen() {
 	h.close()
 	h.budget = rapid.SampledFrom([]int64{1 << 30, 1}).Draw(h.t, "budget")
+	h.digest = rapid.Bool().Draw(h.t, "digest")
 	h.open()
 }
 

@@ -29,6 +29,7 @@ const (
 	kindCommit     = 'j' // instance u32, commit u64: commitRecord of an append table
 	kindAppends    = 'a' // instance u32, commit u64, ordinal u32: chunk
 	kindTrim       = 'w' // instance u32: trimRecord
+	kindDigest     = 'x' // instance u32: digestRecord
 	kindChanges    = 'h' // instance u32, commit u64, ordinal u32: chunk of the change feed
 	kindCopy       = 'y' // instance u32, flow u32, ordinal u32: chunk of a new reader's first copy
 	kindRows       = 'k' // instance u32, shard u8, key tuple: group; then 1 and a position: row of a spilled group

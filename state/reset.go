@@ -66,7 +66,7 @@ func (s *Store) resetTable(b *pebble.Batch, name string) error {
 }
 
 // instanceKinds are the kinds of keys that begin with a table's instance.
-var instanceKinds = []byte{kindVersion, kindReader, kindCommit, kindTrim, kindAppends, kindChanges, kindCopy, kindRows, kindFloors}
+var instanceKinds = []byte{kindVersion, kindReader, kindCommit, kindTrim, kindDigest, kindAppends, kindChanges, kindCopy, kindRows, kindFloors}
 
 func (s *Store) deleteInstance(b *pebble.Batch, instance uint32) {
 	for _, kind := range instanceKinds {

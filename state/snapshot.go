@@ -35,7 +35,8 @@ func (s *Snapshot) Table(name string) (*TableInfo, error) {
 		return nil, err
 	}
 	i := r.info(name, v, trimmed)
-	return &i, nil
+	i.Digest, err = s.store.digestOf(s.db, r, v.version)
+	return &i, err
 }
 
 func (s *Snapshot) record(name string) (*tableRecord, error) {

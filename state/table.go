@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"sluice/batch"
+	"sluice/digest"
 	"sluice/fault"
 )
 
@@ -41,6 +42,7 @@ type Table struct {
 	name      string
 	turn      chan struct{} // holds one token: whose turn it is to write takes it
 	scratch   scratch       // of the writer whose turn it is
+	digester  *digester     // likewise; nil while no digest is kept
 	floors    floors        // likewise
 	retention Retention
 	maxAge    time.Duration
@@ -52,8 +54,9 @@ type Table struct {
 	record    tableRecord
 	version   tableVersion
 	trimmed   trimRecord
-	feedFirst int64 // first commit the change feed still has
-	trimmedAt int64 // rows written in all when something was trimmed last
+	digest    *digest.Sum // of the rows, where it is kept
+	feedFirst int64       // first commit the change feed still has
+	trimmedAt int64       // rows written in all when something was trimmed last
 	readers   map[uint32]*tableReader
 	changed   chan struct{} // closed and replaced at every commit somebody waits for
 	waiting   bool
@@ -80,7 +83,8 @@ type TableInfo struct {
 	Bytes       int64 // of rows and keys, before compression
 	FeedRows    int64 // rows ever added to the change feed
 	Feed        bool
-	Readers     []string // subscribed flows, sorted
+	Digest      *digest.Sum // of the rows, nil where it is not kept (D-29)
+	Readers     []string    // subscribed flows, sorted
 	Fingerprint string
 }
 
@@ -144,6 +148,9 @@ func (t *Table) load() (err error) {
 		return err
 	}
 	if t.trimmed, err = s.trimOf(s.db, t.record.Instance); err != nil {
+		return err
+	}
+	if t.digest, err = s.digestOf(s.db, &t.record, t.version.version); err != nil {
 		return err
 	}
 	return t.loadReaders()
@@ -234,6 +241,9 @@ func (t *Table) save(r tableRecord) error {
 	if r.Feed && !t.record.Feed {
 		t.feedFirst = t.version.version + 1
 	}
+	if len(r.Schema.Versions) != len(t.record.Schema.Versions) {
+		t.digester, t.digest = nil, nil // it is of the rows as they were shown before
+	}
 	t.record = r
 	return nil
 }
@@ -291,6 +301,7 @@ func (t *Table) Info() TableInfo {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i := t.record.info(t.name, t.version, t.trimmed)
+	i.Digest = t.digest
 	for _, r := range t.readers {
 		i.Readers = append(i.Readers, r.Flow)
 	}
@@ -347,10 +358,10 @@ func (t *Table) takeTurn(ctx context.Context) error {
 func (t *Table) giveTurn() { t.turn <- struct{}{} }
 
 // committed takes over what a commit changed and wakes those who wait.
-func (t *Table) committed(v tableVersion) {
+func (t *Table) committed(v tableVersion, d *digest.Sum) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.version = v
+	t.version, t.digest = v, d
 	t.wake()
 }
 

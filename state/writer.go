@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"sluice/batch"
+	"sluice/digest"
 	"sluice/fault"
 )
 
@@ -23,6 +24,7 @@ type Writer struct {
 	changed bool
 	applied bool // floors in memory are ahead of the store
 	feed    *feedWriter
+	digest  *digest.Sum // of the rows as they will be, nil where it is not kept
 	done    bool
 	out     Committed
 }
@@ -59,6 +61,10 @@ func (t *Table) Begin(ctx context.Context) (*Writer, error) {
 	}
 	if t.record.Feed {
 		w.feed = newFeedWriter(w.b, w.schema, t.record.Instance, w.commit)
+	}
+	if t.digester != nil {
+		sum := *t.digest
+		w.digest = &sum
 	}
 	return w, nil
 }
@@ -106,7 +112,7 @@ func (w *Writer) Commit(f *Flow, a Advance) (Committed, error) {
 		return Committed{}, err
 	}
 	if w.changed {
-		w.t.committed(w.version)
+		w.t.committed(w.version, w.digest)
 	}
 	w.out.Number, w.out.Version, w.out.Took = number, w.version.version, time.Since(start)
 	w.end()
@@ -133,6 +139,10 @@ func (w *Writer) finish(now int64) error {
 		return err
 	}
 	must(w.b.Set(idKey(kindVersion, id), w.version.encode(), nil))
+	if w.digest != nil {
+		d := digestRecord{w.commit, len(w.schema.Versions), w.t.digester.hasher.Seed(), *w.digest}
+		must(w.b.Set(idKey(kindDigest, id), d.encode(), nil))
+	}
 	return nil
 }
 
@@ -180,6 +190,9 @@ func (w *Writer) Append(rows *batch.Columns) error {
 	cols, err := w.columns(rows)
 	if err != nil {
 		return err
+	}
+	if w.digest != nil {
+		w.t.digester.append(w.digest, cols, rows.Len)
 	}
 	set := rowSet{version: len(w.schema.Versions) - 1, cols: cols}
 	id := w.t.record.Instance
