@@ -26,3 +26,25 @@ func TestBehind(t *testing.T) {
 		t.Errorf("behind: %+v", got[1])
 	}
 }
+
+// D-7: what holds a partition up is shown beside its position until it does not, also where nothing was read yet.
+func TestHeld(t *testing.T) {
+	w := NewWatch("p", "v", "u", true)
+	w.Listen(&eventlog.FlowDefinition{Flow: "f", InputKind: eventlog.KafkaInput})
+	w.Resume("f", 0, nil, batch.Position{{Split: "in/1", Next: batch.Offset{At: 7}}})
+	w.Held("f", []Position{{Split: "in/0", Next: "0", Waiting: "for x"}, {Split: "in/1", Next: "7", Waiting: "for y"}})
+	got := w.Status().Flows[0].Positions
+	if len(got) != 2 || got[0] != (Position{Split: "in/0", Next: "0", Waiting: "for x"}) || got[1] != (Position{Split: "in/1", Next: "7", Waiting: "for y"}) {
+		t.Errorf("%+v", got)
+	}
+	w.Held("f", []Position{{Split: "in/1", Next: "7", Waiting: "for y"}})
+	w.Listen(&eventlog.BatchDone{Flow: "f", Range: batch.Range{Splits: []batch.SplitRange{{Split: "in/0", To: batch.Offset{At: 3}, End: -1}}}})
+	got = w.Status().Flows[0].Positions
+	if len(got) != 2 || got[0] != (Position{Split: "in/0", Next: "3"}) || got[1].Waiting != "for y" {
+		t.Errorf("%+v", got)
+	}
+	w.Held("f", nil)
+	if got = w.Status().Flows[0].Positions; len(got) != 2 || got[1] != (Position{Split: "in/1", Next: "7"}) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -79,6 +79,7 @@ type Position struct {
 	Next       string   `json:"next"`                  // the first place it has not read
 	LagRecords *int64   `json:"lag_records,omitempty"` // Kafka partitions, as of the last batch, before it as of the start
 	LagSeconds *float64 `json:"lag_seconds,omitempty"` // D-63; absent when records lag and there was no batch yet
+	Waiting    string   `json:"waiting,omitempty"`     // for what, while records are there that must not be read yet: an open transaction
 }
 
 // Progress is how far a read with an end has come.

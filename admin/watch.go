@@ -147,9 +147,30 @@ func (w *Watch) Behind(flow, split string, next batch.Offset, records int64) {
 	w.flow(flow).put(p)
 }
 
+// Held says in which splits of a flow records are there that must not be read yet, and why. It stands until it is called again.
+func (w *Watch) Held(flow string, held []Position) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := w.flow(flow)
+	for i := range f.Positions {
+		f.Positions[i].Waiting = ""
+	}
+	for _, h := range held {
+		if i, found := f.find(h.Split); found {
+			f.Positions[i].Waiting = h.Waiting
+		} else {
+			f.Positions = slices.Insert(f.Positions, i, h)
+		}
+	}
+}
+
+func (f *watched) find(split string) (int, bool) {
+	return slices.BinarySearchFunc(f.Positions, split, func(p Position, split string) int { return strings.Compare(p.Split, split) })
+}
+
 // put shows a position in place of the one that the split had.
 func (f *watched) put(p Position) {
-	i, found := slices.BinarySearchFunc(f.Positions, p.Split, func(q Position, split string) int { return strings.Compare(q.Split, split) })
+	i, found := f.find(p.Split)
 	if found {
 		f.Positions[i] = p
 	} else {

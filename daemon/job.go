@@ -172,6 +172,9 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 		defer group.Close()
 		group.Moved()
 		c.Emit = j.offering(group)
+		var release func()
+		c.Waiting, release = j.holding(kafka)
+		defer release()
 	}
 	if j.plan.Sink != nil {
 		if c.Sink, err = d.OpenSink(d.Plan, j.plan); err != nil {

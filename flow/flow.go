@@ -30,6 +30,7 @@ type Config struct {
 	Interval  time.Duration // least time between two reads of a run without end, unless more is there than one read takes
 	Emit      eventlog.Listener
 	Show      func(rows batch.Columns, row int) string // a record for the message of a violated expectation
+	Waiting   func() string                            // asked each second of a run: why the source returns nothing, "" when nothing is there; may be nil
 }
 
 // Flow is one flow at work. Run may be called again after it returned; it goes on where the store stands.
@@ -46,6 +47,7 @@ type Flow struct {
 	interval  time.Duration
 	emit      eventlog.Listener
 	show      func(batch.Columns, int) string
+	waiting   func() string
 
 	checks   []expect.Check
 	position batch.Position // where the reader starts
@@ -67,7 +69,7 @@ type Flow struct {
 // New returns a flow that has not read anything yet.
 func New(c Config) *Flow {
 	f := &Flow{plan: c.Plan, store: c.Store, state: c.State, table: c.Table, shared: c.Shared, sink: c.Sink, source: c.Source, statement: c.Statement,
-		limit: c.Limit, interval: c.Interval, emit: c.Emit, show: c.Show}
+		limit: c.Limit, interval: c.Interval, emit: c.Emit, show: c.Show, waiting: c.Waiting}
 	for _, check := range c.Plan.Checks {
 		f.checks = append(f.checks, expect.Check{Name: check.Name, Action: actions[check.Action]})
 	}

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -44,8 +45,11 @@ func (f *Flow) Run(take, do context.Context, end *End, say func(reason string)) 
 		for range ahead { // the reader ends once it sees the context
 		}
 	}()
-	waiting := time.NewTimer(idleAfter)
-	defer waiting.Stop()
+	idle := time.NewTimer(idleAfter)
+	defer idle.Stop()
+	look, stopLooking := f.looks()
+	defer stopLooking()
+	isIdle, why := false, noData
 	for {
 		select {
 		case r, more := <-ahead:
@@ -65,12 +69,30 @@ func (f *Flow) Run(take, do context.Context, end *End, say func(reason string)) 
 			if take.Err() != nil {
 				return nil // what was read ahead is not in hand
 			}
-			waiting.Reset(idleAfter)
-		case <-waiting.C:
-			say("waiting for data")
+			isIdle = false
+			idle.Reset(idleAfter)
+		case <-idle.C:
+			isIdle = true
+			say(why)
+		case <-look:
+			if why = cmp.Or(f.waiting(), noData); isIdle {
+				say(why)
+			}
 		}
 	}
 }
+
+// looks is when to ask why the source returns nothing.
+func (f *Flow) looks() (<-chan time.Time, func()) {
+	if f.waiting == nil {
+		return nil, func() {}
+	}
+	t := time.NewTicker(time.Second)
+	return t.C, t.Stop
+}
+
+// noData is the reason shown of a flow that has everything there is.
+const noData = "waiting for data"
 
 // idleAfter is how long a flow without records is shown as running before it is shown as waiting.
 const idleAfter = 2 * time.Second

@@ -2,6 +2,9 @@ package metrics
 
 import (
 	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/batch"
 	"sluice/eventlog"
@@ -124,6 +127,14 @@ func (m *Metrics) Behind(flow, split string, records int64) {
 	m.backlogRecords.WithLabelValues(flow, split).Set(float64(records))
 	if records == 0 {
 		m.lag.WithLabelValues(flow, split).Set(0)
+	}
+}
+
+// Held sets since when open transactions hold back records of a flow's partitions; those that are not named are not held.
+func (m *Metrics) Held(flow string, since map[string]time.Time) {
+	m.held.DeletePartialMatch(prometheus.Labels{"flow": flow})
+	for split, t := range since {
+		m.held.WithLabelValues(flow, split).Set(float64(t.UnixMilli()) / 1000)
 	}
 }
 

@@ -64,6 +64,7 @@ type Metrics struct {
 	backlogRecords *prometheus.GaugeVec
 	backlogCommits *prometheus.GaugeVec
 	lag            *prometheus.GaugeVec
+	held           *prometheus.GaugeVec
 	backfill       *prometheus.GaugeVec
 
 	storeCommit prometheus.Observer
@@ -120,6 +121,7 @@ func New(r prometheus.Registerer) *Metrics {
 	m.backlogRecords = reg.gauge("backlog_records", "Records of a Kafka partition that the flow has not read yet, as of its last batch.", "flow", "split")
 	m.backlogCommits = reg.gauge("backlog_commits", "Commits of a table that the flow has not read yet, as of its last batch.", "flow", "split")
 	m.lag = reg.gauge("lag_seconds", "Batch time minus the time of the last record read from a Kafka partition while records lag, else 0.", "flow", "split")
+	m.held = reg.gauge("open_transaction_start_time_seconds", "Unix time at which the open transaction began that holds back records of a Kafka partition; there is no such series when none does.", "flow", "split")
 	m.backfill = reg.gauge("backfill_progress_ratio", "Share of a bounded input that was read; 1 is drained.", "flow")
 
 	m.storeCommit = reg.histogram("store_commit_duration_seconds", "Time of an atomic commit to the store.").WithLabelValues()

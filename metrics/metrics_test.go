@@ -74,6 +74,10 @@ func full() (*Metrics, *prometheus.Registry) {
 	for _, e := range everything {
 		m.Listen(e)
 	}
+	m.Held("live", map[string]time.Time{"ticks/0": at, "ticks/1": at})
+	m.Held("publish", map[string]time.Time{"other/0": at})
+	m.Held("publish", nil)
+	m.Held("live", map[string]time.Time{"ticks/1": at.Add(500 * time.Millisecond)})
 	return m, reg
 }
 
@@ -159,6 +163,9 @@ func TestValues(t *testing.T) {
 		{"sluice_lag_seconds", "flow=live,split=ticks/2", absent},
 		{"sluice_backlog_records", "flow=history,split=data/a.json", absent},
 		{"sluice_lag_seconds", "flow=history,split=data/a.json", absent},
+		{"sluice_open_transaction_start_time_seconds", "flow=live,split=ticks/0", absent},
+		{"sluice_open_transaction_start_time_seconds", "flow=live,split=ticks/1", 10.5},
+		{"sluice_open_transaction_start_time_seconds", "flow=publish,split=other/0", absent},
 		{"sluice_backlog_commits", "flow=publish,split=main.ticks", 3},
 		{"sluice_backlog_records", "flow=publish,split=main.ticks", absent},
 		{"sluice_backfill_progress_ratio", "flow=history", 0.25},

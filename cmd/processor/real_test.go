@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -113,7 +114,7 @@ func (s *site) put(topic string, partitions int32, values ...string) {
 	}
 }
 
-// committed reads what a read_committed consumer sees of a topic of one partition; nothing where there is no topic yet.
+// committed reads what a read_committed consumer sees of a topic, partition by partition; nothing where there is no topic yet.
 func (s *site) committed(topic string) (out []*kgo.Record) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), longest)
@@ -123,27 +124,40 @@ func (s *site) committed(topic string) (out []*kgo.Record) {
 		s.t.Fatal(err)
 	}
 	defer cl.Close()
-	ends, err := kadm.NewClient(cl).ListCommittedOffsets(ctx, topic) // by a new client: an old one remembers that there was no topic
+	admin := kadm.NewClient(cl)
+	starts, err := admin.ListStartOffsets(ctx, topic) // by a new client: an old one remembers that there was no topic
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	end, ok := ends.Lookup(topic, 0)
-	if !ok || end.Err != nil || end.Offset == 0 {
-		return nil
+	ends, err := admin.ListCommittedOffsets(ctx, topic)
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}})
-	for at := int64(0); at < end.Offset; {
+	left := map[int32]int64{} // partition -> where to stop
+	ends.Each(func(end kadm.ListedOffset) {
+		if start, ok := starts.Lookup(topic, end.Partition); ok && start.Err == nil && end.Err == nil && start.Offset < end.Offset {
+			left[end.Partition] = end.Offset
+			cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: {end.Partition: kgo.NewOffset().AtStart()}})
+		}
+	})
+	for len(left) > 0 {
 		fetches := cl.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
 			s.t.Fatal(err)
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
-			at = r.Offset + 1
-			if !r.Attrs.IsControl() {
+			end, reading := left[r.Partition]
+			if reading && r.Offset < end && !r.Attrs.IsControl() {
 				out = append(out, r)
+			}
+			if r.Offset+1 >= end {
+				delete(left, r.Partition)
 			}
 		})
 	}
+	slices.SortFunc(out, func(a, b *kgo.Record) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
+	})
 	return out
 }
 
@@ -167,7 +181,8 @@ func (s *site) query(sql string) string {
 // flowStatus is what processor status says of a flow.
 type flowStatus struct {
 	Flow, Status, Reason string
-	Dropped              int
+	Digest               string
+	Dropped, Read        int
 }
 
 func (s *site) flow(name string) flowStatus {

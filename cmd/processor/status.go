@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -45,7 +46,7 @@ func liveStatus(ctx context.Context, client *admin.Client) (table, error) {
 	}
 	t := table{columns: statusColumns}
 	for _, f := range s.Flows {
-		reason := f.Reason
+		reason := cmp.Or(f.Reason, held(f.Positions))
 		if f.Error != nil {
 			if reason != "" {
 				reason += ": "
@@ -68,6 +69,23 @@ func liveStatus(ctx context.Context, client *admin.Client) (table, error) {
 			cell(f.Counts.Read), cell(f.Counts.Written), cell(f.Counts.Dropped), cell(f.Counts.Late), lag})
 	}
 	return t, nil
+}
+
+// held is what a flow waits for in a partition while it is busy with others.
+func held(positions []admin.Position) (why string) {
+	more := 0
+	for _, p := range positions {
+		switch {
+		case p.Waiting != "" && why == "":
+			why = p.Waiting
+		case p.Waiting != "":
+			more++
+		}
+	}
+	if more > 0 {
+		why += fmt.Sprintf("; and %d more partitions are held up", more)
+	}
+	return why
 }
 
 func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {

@@ -49,16 +49,17 @@ func StartKafka(t testing.TB, opts ...testcontainers.ContainerCustomizer) *Clust
 
 // quick are settings that make a single broker answer soon.
 var quick = testcontainers.WithEnv(map[string]string{
-	"KAFKA_BROKER_SESSION_TIMEOUT_MS":                        "2000", // a killed broker may come back after it
-	"KAFKA_BROKER_HEARTBEAT_INTERVAL_MS":                     "500",
-	"KAFKA_TRANSACTION_STATE_LOG_NUM_PARTITIONS":             "1",
-	"KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS":                     "4",
-	"KAFKA_SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS":     "1",
-	"KAFKA_SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR": "1",
-	"KAFKA_SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR":            "1",
-	"KAFKA_LOG_CLEANER_BACKOFF_MS":                           "500",
-	"KAFKA_LOG_INITIAL_TASK_DELAY_MS":                        "500",
-	"KAFKA_AUTO_CREATE_TOPICS_ENABLE":                        "false",
+	"KAFKA_BROKER_SESSION_TIMEOUT_MS":                                   "2000", // a killed broker may come back after it
+	"KAFKA_BROKER_HEARTBEAT_INTERVAL_MS":                                "500",
+	"KAFKA_TRANSACTION_STATE_LOG_NUM_PARTITIONS":                        "1",
+	"KAFKA_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS": "500",
+	"KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS":                                "4",
+	"KAFKA_SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS":                "1",
+	"KAFKA_SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR":            "1",
+	"KAFKA_SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR":                       "1",
+	"KAFKA_LOG_CLEANER_BACKOFF_MS":                                      "500",
+	"KAFKA_LOG_INITIAL_TASK_DELAY_MS":                                   "500",
+	"KAFKA_AUTO_CREATE_TOPICS_ENABLE":                                   "false",
 })
 
 func startKafka(t testing.TB, opts ...testcontainers.ContainerCustomizer) (*Cluster, func()) {

@@ -247,26 +247,14 @@ func (s *Source) openTransaction(ctx context.Context, p *partition) error {
 	s.mu.Unlock()
 	e := fault.New(fault.OpenTransaction, "%s has been open for longer than drain_timeout (%v)", text, s.drain).
 		WithHint("end or abort the producer's transaction, or set sluice.drain_timeout higher")
-	producers, err := s.admin.DescribeProducers(ctx, kadm.TopicsSet{p.topic: {p.number: {}}})
+	o, err := s.opener(ctx, p, stable)
 	if err != nil {
 		return e.WithDetail("the producer cannot be told: %v", err)
 	}
-	for _, d := range producers.SortedProducers() {
-		if d.CurrentTxnStartOffset >= 0 && d.CurrentTxnStartOffset <= stable {
-			return e.WithDetail("%s", s.describe(ctx, d))
-		}
+	if o.text == "" {
+		return e
 	}
-	return e
-}
-
-func (s *Source) describe(ctx context.Context, d kadm.DescribedProducer) string {
-	text := fmt.Sprintf("producer id %d, epoch %d", d.ProducerID, d.ProducerEpoch)
-	if txns, err := s.admin.ListTransactions(ctx, []int64{d.ProducerID}, nil); err == nil {
-		for _, id := range txns.TransactionalIDs() {
-			text += ", transactional id " + id
-		}
-	}
-	return text
+	return e.WithDetail("%s", o.text)
 }
 
 // blockedText says what holds a partition up. Source.mu is held.

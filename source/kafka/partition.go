@@ -28,9 +28,10 @@ type partition struct {
 	end, stable, start int64 // high watermark, last stable offset and log start of the last answer; -1 unknown
 	blockedAt          int64 // the last stable offset that has held up reading since blockedSince
 	blockedSince       time.Time
-	outOfRange         bool  // the broker has nothing at next: Read finds out why
-	gone               bool  // the topic is not there any more, or is another one: Read finds out which
-	err                error // Read returns it
+	holder             *holder // of the open transaction at blockedAt, once it was asked for
+	outOfRange         bool    // the broker has nothing at next: Read finds out why
+	gone               bool    // the topic is not there any more, or is another one: Read finds out which
+	err                error   // Read returns it
 
 	//----------------------------------------------------------------
 	pos   int64 // next offset to return

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -145,12 +146,14 @@ func (s *Source) Waiting() string {
 	if t := s.trouble.oldest(); t.err != nil {
 		return t.err.Error()
 	}
-	for _, p := range s.parts {
-		if p.wanted && !p.blockedSince.IsZero() {
-			return p.blockedText()
-		}
+	held := s.held()
+	switch len(held) {
+	case 0:
+		return ""
+	case 1:
+		return held[0].Text
 	}
-	return ""
+	return fmt.Sprintf("%s; and %d more partitions are held up", held[0].Text, len(held)-1)
 }
 
 var _ source.Source = (*Source)(nil)
