@@ -22,8 +22,8 @@ func numbered(topic string, partition int32, k int) *kgo.Record {
 	return &kgo.Record{Topic: topic, Partition: partition, Value: fmt.Appendf(nil, `{"k":%d}`, k)}
 }
 
-// send writes records, and returns the offset of the last one.
-func (s *site) send(records ...*kgo.Record) int64 {
+// produce writes records, and returns the offset of the last one.
+func (s *site) produce(records ...*kgo.Record) int64 {
 	s.t.Helper()
 	results := s.client.ProduceSync(s.t.Context(), records...)
 	if err := results.FirstErr(); err != nil {
@@ -159,11 +159,11 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT k FROM STREAM(clean);
 		topic := s.name + "_" + name
 		s.create(topic, 3)
 		s.begin(time.Minute, numbered(topic, 0, -1)).end(kgo.TryAbort)
-		s.send(numbered(topic, 0, 1))
+		s.produce(numbered(topic, 0, 1))
 		s.begin(time.Minute, numbered(topic, 0, 2), numbered(topic, 1, 5)).end(kgo.TryCommit) // partition 1 ends with its marker
 		s.begin(time.Minute, numbered(topic, 2, -2)).end(kgo.TryAbort)                        // partition 2 has nothing else
 		open[name] = s.begin(timeout, numbered(topic, 0, 3))
-		s.send(numbered(topic, 0, 4))
+		s.produce(numbered(topic, 0, 4))
 	}
 	live := s.name + "_live"
 	s.create(live, 2)
@@ -205,15 +205,15 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT k FROM STREAM(clean);
 	drained("aborted", 1, 2, 4, 5)
 
 	x := s.begin(time.Minute, numbered(live, 0, 10))
-	s.send(numbered(live, 0, 11))
-	s.send(numbered(live, 1, 12))
+	s.produce(numbered(live, 0, 11))
+	s.produce(numbered(live, 1, 12))
 	s.holds("dirty", 10, 11, 12)
 	s.holds("clean", 12)
 	waits("clean", live, x)
 	busy := []int{12} // the other partition
 	s.until("a busy flow to say what holds it up", func() bool {
 		busy = append(busy, 100+len(busy))
-		s.send(numbered(live, 1, busy[len(busy)-1]))
+		s.produce(numbered(live, 1, busy[len(busy)-1]))
 		f := s.api(d)["clean"]
 		i := slices.IndexFunc(f.Positions, func(p admin.Position) bool { return p.Split == live+"/0" })
 		_, status := s.verb("status")
@@ -223,7 +223,7 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT k FROM STREAM(clean);
 	x.end(kgo.TryAbort)
 	s.holds("clean", append([]int{11}, busy...)...)
 	x = s.begin(time.Minute, numbered(live, 0, 20))
-	s.send(numbered(live, 0, 21))
+	s.produce(numbered(live, 0, 21))
 	waits("clean", live, x)
 	x.end(kgo.TryCommit)
 	all := append([]int{11, 12, 20, 21}, busy[1:]...)
@@ -235,9 +235,9 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT k FROM STREAM(clean);
 	})
 	d.stop(exitOK)
 
-	s.send(numbered(s.name+"_committed", 0, 6)) // after the end
+	s.produce(numbered(s.name+"_committed", 0, 6)) // after the end
 	d = s.start()
-	s.send(numbered(live, 1, 22))
+	s.produce(numbered(live, 1, 22))
 	s.until("one more record", func() bool { return slices.Contains(s.numbers(s.name+"_out"), 22) })
 	if n := s.query("SELECT count(*) FROM drained"); n != "13" {
 		t.Errorf("%s rows are drained, want 13", n)
@@ -252,9 +252,9 @@ func TestRealDrainTimeout(t *testing.T) {
 		"flows.sql": `CREATE STREAMING TABLE drained;
 CREATE FLOW drain AS INSERT ONCE INTO drained BY NAME SELECT k FROM read_kafka(subscribe => 'TOPIC', format => 'json', schema => 'k BIGINT');`})
 	s.create(s.name, 1)
-	s.send(numbered(s.name, 0, 1))
+	s.produce(numbered(s.name, 0, 1))
 	x := s.begin(time.Minute, numbered(s.name, 0, 2))
-	s.send(numbered(s.name, 0, 3))
+	s.produce(numbered(s.name, 0, 3))
 	if code, out := s.verb("run", "--set", "sluice.drain_timeout=1s"); code != exitFailure {
 		t.Fatalf("exit %d\n%s", code, out)
 	}
@@ -265,7 +265,7 @@ CREATE FLOW drain AS INSERT ONCE INTO drained BY NAME SELECT k FROM read_kafka(s
 		}
 	}
 	s.holds("drained", 1)
-	s.send(numbered(s.name, 0, 4)) // after the end
+	s.produce(numbered(s.name, 0, 4)) // after the end
 	x.end(kgo.TryCommit)
 	if code, out := s.verb("run"); code != exitOK {
 		t.Fatalf("exit %d\n%s", code, out)
