@@ -82,6 +82,19 @@ func (w *world) produce(ctx context.Context, name, key, lines string) error {
 	return nil
 }
 
+// committed shows the offsets of a consumer group.
+func (w *world) committed(ctx context.Context, group string) (string, error) {
+	offsets, err := kadm.NewClient(w.client).FetchOffsets(ctx, group)
+	if err != nil {
+		return "", err
+	}
+	var lines []string
+	for _, o := range offsets.Sorted() {
+		lines = append(lines, fmt.Sprintf("%s/%d %d", o.Topic, o.Partition, o.At))
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
 // read returns the committed records of a topic.
 func (w *world) read(ctx context.Context, name string) ([]*kgo.Record, error) {
 	ends, err := kadm.NewClient(w.client).ListCommittedOffsets(ctx, name)

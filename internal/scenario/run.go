@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,9 @@ func (w *world) start(s daemon.Selection, halt func(*run, *eventlog.BatchDone) b
 func (r *run) hear(e eventlog.Event) {
 	switch e := e.(type) {
 	case *eventlog.FlowProgress:
+		if e.Status == eventlog.Failed {
+			r.world.told.Add(1)
+		}
 		r.mu.Lock()
 		r.status[e.Flow] = e
 		r.mu.Unlock()
@@ -326,7 +330,9 @@ func (r *run) states() string {
 }
 
 // apply runs the pipeline until everything that is there has been applied, in the way of the variant.
-func (w *world) apply(s daemon.Selection, show func(*run) string) (string, error) {
+func (w *world) apply(s daemon.Selection, show func(*run) string) (_ string, err error) {
+	called := w.inject()
+	defer func() { err = cmp.Or(called(), err) }()
 	plain := !s.All && s.Refresh == nil && s.FullRefresh == nil
 	if w.up != nil && (!plain || !w.up.whole || w.up.troubles(false) != "ok") {
 		w.down() // a run begins with every flow that is selected
@@ -389,8 +395,10 @@ func again(s daemon.Selection) daemon.Selection {
 }
 
 // step runs the pipeline until a flow has committed so many batches, or cannot, and stops it.
-func (w *world) step(flow string, batches int, show func(*run) string) (string, error) {
+func (w *world) step(flow string, batches int, show func(*run) string) (_ string, err error) {
 	w.down()
+	called := w.inject()
+	defer func() { err = cmp.Or(called(), err) }()
 	halt := func(r *run, e *eventlog.BatchDone) bool {
 		if e.Flow == flow {
 			batches--

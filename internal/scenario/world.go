@@ -32,6 +32,7 @@ type world struct {
 	dir     string       // files of the pipeline and of its sinks
 	engine  *eval.Engine // of all worlds, in UTC
 	broker  *broker.Broker
+	wire    *wire // in front of the broker
 	client  *kgo.Client
 	topics  map[string]*topic
 	outside map[string]*memory.Store // by name of the sink
@@ -41,15 +42,17 @@ type world struct {
 	disk    *disk.Disk
 	through Through // what stands between the daemon and disk and sinks
 	crashes int
-	outage  *outage // to come, or nil
+	outage  *outage      // to come, or nil
+	faults  []injected   // to come
+	told    atomic.Int64 // failures that somebody was told of since faults were let loose
 	plan    *plan.Pipeline
 	up      *run         // a daemon that stays up between commands, or nil
 	shown   *state.Store // of a stopped daemon, kept open from one look to the next, or nil
 }
 
 // newWorld starts a world in an empty folder. engine answers queries beside a stopped daemon.
-func newWorld(dir string, v variant, engine *eval.Engine) (*world, error) {
-	b, err := broker.Start(broker.Options{})
+func newWorld(dir string, v variant, through Through, engine *eval.Engine) (*world, error) {
+	b, wire, err := startBroker(through.Broker)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +61,7 @@ func newWorld(dir string, v variant, engine *eval.Engine) (*world, error) {
 		b.Close()
 		return nil, err
 	}
-	return &world{variant: v, dir: dir, engine: engine, broker: b, client: client, disk: disk.New(),
+	return &world{variant: v, through: through, dir: dir, engine: engine, broker: b, wire: wire, client: client, disk: disk.New(),
 		topics: map[string]*topic{}, outside: map[string]*memory.Store{}, clock: time.Unix(1_700_000_000, 0)}, nil
 }
 

@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"sluice/batch"
+	"sluice/fault"
 )
 
 // D-17: stock tools see the flow's positions in a group of its name, the last one, too, and after a failure.
@@ -54,4 +57,30 @@ func TestCommitter(t *testing.T) {
 			t.Error("Close did not write the last position")
 		}
 	})
+}
+
+// A group that cannot be written for a moment is not worth a word, whatever the brokers answer; one that stays so is, once, and again
+// after it could be written.
+func TestCommitterTellsWhatLasts(t *testing.T) {
+	passing := (&Source{}).opts.client.Fault(t.Context(), kerr.UnknownTopicOrPartition, "writing")
+	refused := (&Source{}).opts.client.Fault(t.Context(), kerr.GroupAuthorizationFailed, "writing")
+	if !fault.Of(passing, fault.KafkaUnavailable) {
+		t.Fatalf("%v: only who looks for a topic may say that it does not exist", passing)
+	}
+	at, told := time.Now(), 0
+	c := &Committer{warn: func(string, ...any) { told++ }}
+	for _, x := range []struct {
+		err   error
+		after time.Duration
+		told  int
+	}{{passing, 0, 0}, {passing, lasting - 1, 0}, {passing, 1, 1}, {passing, lasting, 1}, {refused, 0, 1}} {
+		at = at.Add(x.after)
+		if c.tell(x.err, at); told != x.told {
+			t.Errorf("%v after %v: told %d times, want %d", x.err, x.after, told, x.told)
+		}
+	}
+	c.failing, c.told = time.Time{}, false // as after a success
+	if c.tell(refused, at); told != 2 {
+		t.Errorf("what does not pass by itself was told %d times", told-1)
+	}
 }

@@ -146,7 +146,8 @@ func TestFault(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", kerr.UnsupportedSaslMechanism), fault.KafkaAuthentication},
 		{x509.UnknownAuthorityError{}, fault.KafkaAuthentication},
 		{kerr.GroupAuthorizationFailed, fault.KafkaAuthorization},
-		{kerr.UnknownTopicOrPartition, fault.UnknownTopic},
+		{kerr.UnknownTopicOrPartition, fault.KafkaUnavailable}, // who looks the topic up tells whether it lasts
+		{kerr.InvalidTransactionTimeout, fault.InvalidOption},
 		{kerr.NotLeaderForPartition, fault.KafkaUnavailable},
 		{errors.New("broken"), fault.KafkaUnavailable},
 		{fault.New(fault.DataLoss, "already coded"), fault.DataLoss},

@@ -24,6 +24,9 @@ var (
 
 // Fault codes what a broker or the network answered; format says what was tried. The error of ctx itself, and an error
 // that has a code, come back as they are.
+//
+// That a topic does not exist only who looks it up may say (Missing), when it stays so: a broker that starts, stops or lags behind
+// answers so, too, for topics that are there.
 func (c Config) Fault(ctx context.Context, err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -45,8 +48,11 @@ func (c Config) Fault(ctx context.Context, err error, format string, args ...any
 			WithHint("check kafka.security.protocol, the port, and the certificates of kafka.ssl.truststore.location")
 	case isAny(err, authorization):
 		return fault.New(fault.KafkaAuthorization, "%s: the user may not", what).Because(err).WithHint("ask for the right in the cluster's ACLs")
+	case errors.Is(err, kerr.InvalidTransactionTimeout):
+		return fault.New(fault.InvalidOption, "%s: kafka.transaction.timeout.ms is %d, which is more than the brokers allow", what, c.TransactionTimeout.Milliseconds()).Because(err).
+			WithHint("set it to at most the brokers' transaction.max.timeout.ms")
 	case errors.Is(err, kerr.UnknownTopicOrPartition) || errors.Is(err, kerr.UnknownTopicID):
-		return fault.New(fault.UnknownTopic, "%s: the topic does not exist", what).Because(err)
+		return fault.New(fault.KafkaUnavailable, "%s: a broker does not know the topic at the moment", what).Because(err)
 	}
 	e := fault.New(fault.KafkaUnavailable, "%s: no answer from %s", what, at).Because(err)
 	var (
