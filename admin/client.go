@@ -86,8 +86,17 @@ func (c *Client) Ready(ctx context.Context) (out Readiness, err error) {
 }
 
 // Digests returns the digests of the tables named, of all when none is.
-func (c *Client) Digests(ctx context.Context, tables []string) (out []Digest, err error) {
-	answer, err := c.do(ctx, "GET", "/api/digest?"+url.Values{"table": tables}.Encode(), nil)
+func (c *Client) Digests(ctx context.Context, tables []string) ([]Digest, error) {
+	return c.digests(ctx, url.Values{"table": tables})
+}
+
+// VerifyDigests returns the digests that are kept of the tables named, of all when none is, if they are those of the rows.
+func (c *Client) VerifyDigests(ctx context.Context, tables []string) ([]Digest, error) {
+	return c.digests(ctx, url.Values{"table": tables, "verify": {"true"}})
+}
+
+func (c *Client) digests(ctx context.Context, query url.Values) (out []Digest, err error) {
+	answer, err := c.do(ctx, "GET", "/api/digest?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}

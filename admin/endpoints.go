@@ -61,15 +61,26 @@ func number(r *http.Request, name string, preset, most uint64) (uint64, error) {
 // Digest stands for the rows of a table (D-29): two daemons that were fed the same records have the same digests, but for
 // tables that vary from run to run.
 type Digest struct {
-	Table  string   `json:"table"`
-	Rows   int64    `json:"rows"`
-	Digest string   `json:"digest"`           // 32 hexadecimal digits
-	Varies []string `json:"varies,omitempty"` // why another daemon may come to other rows
+	Table   string   `json:"table"`
+	Rows    int64    `json:"rows"`
+	Digest  string   `json:"digest"`           // 32 hexadecimal digits
+	Varies  []string `json:"varies,omitempty"` // why another daemon may come to other rows
+	Kept    bool     `json:"kept"`             // with every batch, and not computed for this answer
+	Version uint64   `json:"version"`          // of the table, as in Status
 }
 
-// digest answers with the digests of every ?table=, of all tables when none is named. The tables are read whole.
+// digest answers with the digests of every ?table=, of all tables when none is named. Tables of which none is kept are read whole,
+// and with ?verify=true all of which one is kept.
 func (s *server) digest(w http.ResponseWriter, r *http.Request) error {
-	out, err := s.config.Digests(r.Context(), r.URL.Query()["table"])
+	answers := s.config.Digests
+	switch verify := r.URL.Query().Get("verify"); verify {
+	case "", "false":
+	case "true":
+		answers = s.config.VerifyDigests
+	default:
+		return fault.New(fault.BadRequest, "verify=%s is neither true nor false", verify)
+	}
+	out, err := answers(r.Context(), r.URL.Query()["table"])
 	if err != nil {
 		return err
 	}

@@ -29,8 +29,10 @@ type Config struct {
 	Events func(ctx context.Context, after uint64, visit func(eventlog.Record) bool) error
 	// Query runs one SQL query. The context ends when the client goes or the server closes.
 	Query func(ctx context.Context, sql string) (Rows, error)
-	// Digests computes the digests of the tables named, of all when none is.
+	// Digests are the digests of the tables named, of all when none is.
 	Digests func(ctx context.Context, tables []string) ([]Digest, error)
+	// VerifyDigests compares the digests that are kept of the tables named, of all when none is, with their rows.
+	VerifyDigests func(ctx context.Context, tables []string) ([]Digest, error)
 	// ResetCheckpoint makes a flow start anew from an empty checkpoint, its target untouched (FR-13), and returns its new
 	// generation.
 	ResetCheckpoint func(ctx context.Context, flow string) (generation uint64, err error)

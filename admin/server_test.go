@@ -84,6 +84,12 @@ func daemon(t *testing.T) *Config {
 			}
 			return []Digest{{Table: strings.Join(tables, "+"), Rows: 2, Digest: "00ff", Varies: []string{"why"}}}, nil
 		},
+		VerifyDigests: func(_ context.Context, tables []string) ([]Digest, error) {
+			if slices.Contains(tables, "damaged") {
+				return nil, fault.New(fault.DigestDiffers, "table damaged: they differ")
+			}
+			return []Digest{{Table: "kept", Rows: 2, Digest: "00ff", Kept: true, Version: 7}}, nil
+		},
 		ResetCheckpoint: func(_ context.Context, flow string) (uint64, error) {
 			if flow != "live" {
 				return 0, fault.New(fault.FlowNotFound, "there is no flow %s", flow)
@@ -149,6 +155,10 @@ func TestEndpoints(t *testing.T) {
 		{"POST", "/api/query", "SELECT n", 200, `{"columns":[{"name":"n","type":"BIGINT"},{"name":"text","type":"STRING"}]}|[4,"a\nb"]|{"rows":5}`},
 		{"GET", "/api/digest?table=a&table=b", "", 200, `"table": "a+b"|"rows": 2|"digest": "00ff"|"varies": [|"why"`},
 		{"GET", "/api/digest?table=no", "", 400, "TABLE_OR_VIEW_NOT_FOUND"},
+		{"GET", "/api/digest?verify=true", "", 200, `"table": "kept"|"kept": true|"version": 7`},
+		{"GET", "/api/digest?verify=false&table=a", "", 200, `"table": "a"|"kept": false`},
+		{"GET", "/api/digest?verify=true&table=damaged", "", 503, "DIGEST_DIFFERS|table damaged: they differ"},
+		{"GET", "/api/digest?verify=yes", "", 400, "verify=yes is neither true nor false"},
 		{"POST", "/api/query", "DROP", 400, `"code": "BAD_REQUEST"|"class": "user"|"hint": "write SELECT n"|"line": 1|"column": 3`},
 		{"POST", "/api/query", "", 400, "BAD_REQUEST"},
 		{"GET", "/api/query", "", 405, "METHOD_NOT_ALLOWED|use POST"},

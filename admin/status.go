@@ -45,7 +45,8 @@ type Table struct {
 	Rows    int64  `json:"rows"`
 	Keys    *int64 `json:"keys,omitempty"`
 	Bytes   *int64 `json:"bytes,omitempty"`
-	Version uint64 `json:"version"` // rises with each commit that changes it
+	Version uint64 `json:"version"`          // rises with each commit that changes it
+	Digest  string `json:"digest,omitempty"` // of the rows as of that version, where it is kept: 32 hexadecimal digits
 }
 
 // Flow is one flow. Counts, expectations and batches are those since the daemon started.

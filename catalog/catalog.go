@@ -28,6 +28,7 @@ type Table struct {
 	Flows        []*Flow
 	ResetAllowed bool   // pipelines.reset.allowed (FR-04)
 	Retention    string // sluice.retention (D-16)
+	Digest       bool   // sluice.digest (D-29)
 }
 
 // Keyed reports whether a REPLACE USING flow writes the table.

@@ -36,11 +36,13 @@ func (b *builder) clauses(t *Table) {
 var tableProperties = option.Set{
 	{Name: propResetAllowed, Kind: option.Bool, Default: "true", Doc: "false protects the table from a full refresh (FR-04)."},
 	{Name: propRetention, Default: "forever", Doc: "How long an append table keeps rows: forever, consumed, or a duration (D-16)."},
+	{Name: propDigest, Kind: option.Bool, Default: "false", Doc: "true keeps a digest of the table's rows with every batch (D-29)."},
 }
 
 const (
 	propResetAllowed = "pipelines.reset.allowed"
 	propRetention    = "sluice.retention"
+	propDigest       = "sluice.digest"
 )
 
 func (b *builder) properties(t *Table, properties []syntax.Option) {
@@ -52,12 +54,16 @@ func (b *builder) properties(t *Table, properties []syntax.Option) {
 	}
 	values, problems := tableProperties.Parse("TBLPROPERTIES of "+t.Display, ours, t.Decl.Name.Pos)
 	b.Problems = append(b.Problems, problems...)
-	t.ResetAllowed = values.Bool(propResetAllowed)
+	t.ResetAllowed, t.Digest = values.Bool(propResetAllowed), values.Bool(propDigest)
 	t.Retention = strings.ToLower(values.String(propRetention))
-	if t.Retention == "forever" || t.Retention == "consumed" {
+	if t.Retention == "forever" {
 		return
 	}
-	if d, err := option.ParseDuration(t.Retention); err != nil || d <= 0 {
+	if g, _ := values.Given(propDigest); t.Digest {
+		b.report(fault.InvalidTableProperty, g.Pos, "%s keeps a digest of the rows that the table %s has, and %s takes rows away", propDigest, t.Display, propRetention).
+			WithHint("leave one of both out; a table that loses rows by its retention is comparable with no other")
+	}
+	if d, err := option.ParseDuration(t.Retention); t.Retention != "consumed" && (err != nil || d <= 0) {
 		g, _ := values.Given(propRetention)
 		b.report(fault.InvalidTableProperty, g.Pos, "%s of %s is %q", propRetention, t.Display, g.Value).
 			WithHint("write 'forever', 'consumed' or a duration such as '7 days'")

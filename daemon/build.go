@@ -16,7 +16,7 @@ import (
 // build opens the tables, makes the jobs and tells who they are.
 func (d *Daemon) build(ctx context.Context) error {
 	d.emit(&eventlog.UpdateProgress{State: "SETTING_UP_TABLES"})
-	if err := d.openTables(); err != nil {
+	if err := d.openTables(ctx); err != nil {
 		return err
 	}
 	d.describe()
@@ -35,8 +35,8 @@ func (d *Daemon) build(ctx context.Context) error {
 	return d.reportRemoved()
 }
 
-// openTables opens every table; all problems come in one list.
-func (d *Daemon) openTables() error {
+// openTables opens every table; all problems come in one list. A digest that is new is computed here, before anything runs (D-29).
+func (d *Daemon) openTables(ctx context.Context) error {
 	var problems fault.List
 	for _, t := range d.Plan.Tables {
 		table, err := d.store.Table(tableSpec(t))
@@ -49,6 +49,9 @@ func (d *Daemon) openTables() error {
 				problems = append(problems, e.At(t.Pos)) // what the definition may not change, and the store knows no places
 			}
 			continue
+		}
+		if err := table.KeepDigest(ctx, t.Digest); err != nil {
+			return err
 		}
 		d.tables[t.Name] = table
 	}

@@ -15,7 +15,7 @@ import (
 // Serve starts the HTTP server, writes where it is found (D-57) and returns its address. Close ends both.
 func (d *Daemon) Serve() (address string, err error) {
 	server, err := admin.Listen(admin.Config{Listen: d.Plan.Settings.Listen, TokenFile: d.Plan.Settings.TokenFile, Log: d.Log, Build: d.Build,
-		Metrics: metrics.Handler(d.registry), Status: d.Status, Events: d.Events, Query: d.Query, Digests: d.Digests,
+		Metrics: metrics.Handler(d.registry), Status: d.Status, Events: d.Events, Query: d.Query, Digests: d.Digests, VerifyDigests: d.VerifyDigests,
 		ResetCheckpoint: d.ResetCheckpoint})
 	if err != nil {
 		return "", err
@@ -73,6 +73,9 @@ func (d *Daemon) readStore() (admin.Store, []admin.Table) {
 		if info.Keyed {
 			row.Keys = &info.KeyCount
 		}
+		if info.Digest != nil {
+			row.Digest = info.Digest.String()
+		}
 		tables = append(tables, row)
 	}
 	return s, tables
@@ -82,7 +85,7 @@ func (d *Daemon) readMetrics() metrics.Store {
 	store, tables := d.readStore()
 	out := metrics.Store{Epoch: store.Epoch, Bytes: store.Bytes}
 	for _, t := range tables {
-		row := metrics.Table{Name: t.Name, Rows: t.Rows, Keys: -1, Bytes: -1}
+		row := metrics.Table{Name: t.Name, Rows: t.Rows, Keys: -1, Bytes: -1, Version: t.Version, Digest: t.Digest}
 		if t.Keys != nil {
 			row.Keys = *t.Keys
 		}

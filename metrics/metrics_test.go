@@ -67,7 +67,7 @@ func full() (*Metrics, *prometheus.Registry) {
 	m.ObserveFsync(2 * time.Millisecond)
 	m.ReadStore(func() Store {
 		return Store{Epoch: 3, Bytes: 4096, Tables: []Table{
-			{Name: "main.ticks", Rows: 12, Keys: 9, Bytes: 1024},
+			{Name: "main.ticks", Rows: 12, Keys: 9, Bytes: 1024, Version: 7, Digest: "fedcba98765432100123456789abcdef"},
 			{Name: "main.ticks_raw", Rows: 40, Keys: -1, Bytes: -1},
 		}}
 	})
@@ -178,6 +178,9 @@ func TestValues(t *testing.T) {
 		{"sluice_table_rows", "table=main.ticks_raw", 40},
 		{"sluice_table_keys", "table=main.ticks_raw", absent},
 		{"sluice_table_size_bytes", "table=main.ticks_raw", absent},
+		{"sluice_table_version", "table=main.ticks", 7},
+		{"sluice_table_digest", "table=main.ticks", 0xfedcba9876543},
+		{"sluice_table_digest", "table=main.ticks_raw", absent},
 	} {
 		m := find(t, reg, c.name, c.labels)
 		if m == nil {

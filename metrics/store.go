@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"strconv"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +20,9 @@ type Table struct {
 	Rows  int64
 	Keys  int64 // of a keyed table; each has its floor. Below zero: the table has no keys
 	Bytes int64 // below zero: not known
+
+	Version uint64 // number of the last commit that changed it
+	Digest  string // of the rows then, 32 hexadecimal digits; empty: it is not kept
 }
 
 // ReadStore sets where the values of the store are read at each scrape; nil takes them out. read must be quick and safe
@@ -31,7 +35,7 @@ func (m *Metrics) ReadStore(read func() Store) {
 
 // storeCollector reads the store when it is scraped.
 type storeCollector struct {
-	epoch, bytes, rows, keys, tableBytes *prometheus.Desc
+	epoch, bytes, rows, keys, tableBytes, version, digest *prometheus.Desc
 
 	mu   sync.Mutex
 	read func() Store
@@ -47,12 +51,14 @@ func newStoreCollector() *storeCollector {
 		rows:       desc("table_rows", "Rows of the table.", "table"),
 		keys:       desc("table_keys", "Keys of a keyed table, each with its floor.", "table"),
 		tableBytes: desc("table_size_bytes", "Size of the table in the store.", "table"),
+		version:    desc("table_version", "Number of the last commit that changed the table.", "table"),
+		digest:     desc("table_digest", "First 52 bits of the digest of the table's rows, where it is kept; compare it for equality only.", "table"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *storeCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.epoch, c.bytes, c.rows, c.keys, c.tableBytes} {
+	for _, d := range []*prometheus.Desc{c.epoch, c.bytes, c.rows, c.keys, c.tableBytes, c.version, c.digest} {
 		out <- d
 	}
 }
@@ -79,5 +85,15 @@ func (c *storeCollector) Collect(out chan<- prometheus.Metric) {
 		if t.Bytes >= 0 {
 			gauge(c.tableBytes, float64(t.Bytes), t.Name)
 		}
+		gauge(c.version, float64(t.Version), t.Name)
+		if t.Digest != "" {
+			gauge(c.digest, digestValue(t.Digest), t.Name)
+		}
 	}
+}
+
+// digestValue is as much of a digest as a float holds exactly: 13 of the 32 digits.
+func digestValue(digits string) float64 {
+	n, _ := strconv.ParseUint(digits[:13], 16, 64) // they come from digest.Sum
+	return float64(n)
 }

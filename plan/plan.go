@@ -62,6 +62,7 @@ type Table struct {
 	Sequence     batch.Type // type of the sequence of a keyed table, else Void
 	ResetAllowed bool       // pipelines.reset.allowed (FR-04)
 	Retention    string     // sluice.retention (D-16)
+	Digest       bool       // sluice.digest (D-29)
 	Feed         bool       // some flow reads its change feed
 	Fingerprint  string     // of keys, key types and sequence type (D-62)
 }

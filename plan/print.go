@@ -62,6 +62,9 @@ func (t *Table) print(b *strings.Builder) {
 	if t.Retention != "forever" {
 		fmt.Fprintf(b, ", retention %s", t.Retention)
 	}
+	if t.Digest {
+		b.WriteString(", digest")
+	}
 	fmt.Fprintf(b, "\n  %s\n", batch.DDL(t.Fields))
 }
 

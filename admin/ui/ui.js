@@ -72,6 +72,7 @@ const tables = [
   ['keys', (t) => count(t.keys), true],
   ['bytes', (t) => count(t.bytes), true],
   ['version', (t) => count(t.version), true],
+  ['digest', (t) => t.digest ?? ''],
 ];
 const events = [
   ['time', (e) => e.timestamp.replace('T', ' ').slice(0, 19)],

@@ -81,10 +81,10 @@ func TestKilledDaemonLosesAndDoublesNothing(t *testing.T) {
 		"live.json":    lines(live),
 		"pipeline.yml": "name: killed\nstorage: state\nlibraries:\n  - glob: {include: flows.sql}\ncontinuous: true\nconfiguration:\n  sluice.listen: 127.0.0.1:0\n" +
 			"  sluice.max_batch_rows: '200'\n  pipelines.trigger.interval: 10ms\n",
-		"flows.sql": `CREATE STREAMING TABLE raw;
+		"flows.sql": `CREATE STREAMING TABLE raw TBLPROPERTIES ('sluice.digest' = 'true');
 CREATE FLOW backfill AS INSERT ONCE INTO raw BY NAME SELECT k, seq FROM read_files('history.json', format => 'json', schema => 'k BIGINT, seq BIGINT');
 CREATE FLOW live DEPENDS ON (backfill) AS INSERT INTO raw BY NAME SELECT k, seq FROM STREAM read_kafka(subscribe => 'live', format => 'json', schema => 'k BIGINT, seq BIGINT');
-CREATE STREAMING TABLE newest FLOW REPLACE USING (k) SEQUENCE BY seq BY NAME SELECT * FROM STREAM(raw);
+CREATE STREAMING TABLE newest TBLPROPERTIES ('sluice.digest' = 'true') FLOW REPLACE USING (k) SEQUENCE BY seq BY NAME SELECT * FROM STREAM(raw);
 CREATE SINK topic FORMAT kafka OPTIONS (topic => 'out', create_topic => 1, mode => 'append');
 CREATE FLOW to_topic AS INSERT INTO SINK topic BY NAME SELECT k, seq FROM STREAM(newest) WITH (readChangeFeed = true);
 CREATE SINK files FORMAT file OPTIONS (path => 'out', format => 'json');
@@ -112,6 +112,7 @@ CREATE FLOW to_files AS INSERT INTO SINK files BY NAME SELECT k, seq FROM STREAM
 		t.Errorf("only %d kills came in the middle of the work", inside)
 	}
 	finish(t, dir, set, history+live)
+	must(t, "digest", "--verify", "raw", "newest", "--spec", dir, "--set", set) // D-29
 
 	var want []string
 	for key, seq := range best {

@@ -37,7 +37,7 @@ func (a *app) statusCmd() *cobra.Command {
 	}
 }
 
-var statusColumns = []string{"flow", "target", "status", "reason", "generation", "last_batch", "read", "written", "dropped", "late", "lag_records"}
+var statusColumns = []string{"flow", "target", "status", "reason", "generation", "last_batch", "read", "written", "dropped", "late", "lag_records", "digest"}
 
 func liveStatus(ctx context.Context, client *admin.Client) (table, error) {
 	s, err := client.Status(ctx)
@@ -45,6 +45,10 @@ func liveStatus(ctx context.Context, client *admin.Client) (table, error) {
 		return table{}, err
 	}
 	t := table{columns: statusColumns}
+	digests := map[string]jsonCell{}
+	for _, t := range s.Tables {
+		digests[t.Name] = optional(t.Digest)
+	}
 	for _, f := range s.Flows {
 		reason := cmp.Or(f.Reason, held(f.Positions))
 		if f.Error != nil {
@@ -66,7 +70,7 @@ func liveStatus(ctx context.Context, client *admin.Client) (table, error) {
 			last = cell(*f.LastBatch)
 		}
 		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell(f.Target), cell(f.Status), cell(reason), cell(f.Generation), last,
-			cell(f.Counts.Read), cell(f.Counts.Written), cell(f.Counts.Dropped), cell(f.Counts.Late), lag})
+			cell(f.Counts.Read), cell(f.Counts.Written), cell(f.Counts.Dropped), cell(f.Counts.Late), lag, digests[f.Target]})
 	}
 	return t, nil
 }
@@ -97,7 +101,11 @@ func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {
 	if err != nil {
 		return table{}, err
 	}
-	t := table{columns: []string{"flow", "status", "generation", "next_batch", "planned", "completed", "read", "written", "position"}}
+	digests, err := storedDigests(p, store)
+	if err != nil {
+		return table{}, err
+	}
+	t := table{columns: []string{"flow", "status", "generation", "next_batch", "planned", "completed", "read", "written", "position", "digest"}}
 	for _, f := range flows {
 		var done jsonCell
 		if !f.Completed.IsZero() {
@@ -108,9 +116,38 @@ func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {
 			marks = append(marks, masks[f.Name].Text(m.Split)+" "+m.Next.String())
 		}
 		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell("not running"), cell(f.Generation), cell(f.NextBatch), cell(f.Planned), done,
-			cell(f.Counters["records"]), cell(f.Counters["written"]), cell(strings.Join(marks, ", "))})
+			cell(f.Counters["records"]), cell(f.Counters["written"]), cell(strings.Join(marks, ", ")), digests[f.Name]})
 	}
 	return t, nil
+}
+
+// storedDigests are the digests that are kept of the tables that flows write, by flow.
+func storedDigests(p *plan.Pipeline, store *state.Store) (map[string]jsonCell, error) {
+	tables, err := store.Tables()
+	if err != nil {
+		return nil, err
+	}
+	kept := map[string]jsonCell{}
+	for _, t := range tables {
+		if t.Digest != nil {
+			kept[t.Name] = cell(t.Digest.String())
+		}
+	}
+	out := map[string]jsonCell{}
+	for _, f := range p.Flows {
+		if f.Table != nil {
+			out[f.Name] = kept[f.Table.Name]
+		}
+	}
+	return out, nil
+}
+
+// optional is a text that may not be there.
+func optional(text string) jsonCell {
+	if text == "" {
+		return nil
+	}
+	return cell(text)
 }
 
 func (a *app) resetCheckpointCmd() *cobra.Command {

@@ -62,5 +62,8 @@ func check(c *Case, engine *eval.Engine, harm Harm) (d *Difference, failed bool,
 			return &Difference{Command: command, Got: got, Want: s.want, Invalid: strings.HasPrefix(s.line, "pipeline")}, false, nil
 		}
 	}
+	if err := p.Verify(); err != nil {
+		return &Difference{Command: "digests", Got: err.Error(), Want: "those of the rows"}, false, nil
+	}
 	return nil, !p.OutageToCome(), nil
 }

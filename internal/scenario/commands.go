@@ -35,8 +35,6 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 	"crash":    crash,
 	"reset":    reset,
 	"outage":   arrangeOutage,
-	"fault":    arrangeFault,
-	"group":    showGroup,
 	"fail":     fail,
 	"hold":     hold,
 	"show":     showFile,
@@ -117,9 +115,6 @@ func (w *world) execute(name string, args []datadriven.CmdArg, input string) (st
 	}
 	a := &words{input: strings.TrimSuffix(input, "\n"), args: slices.Clone(args)}
 	out, err := f(context.Background(), w, a)
-	if v := (*vanished)(nil); errors.As(err, &v) {
-		return "", err
-	}
 	if err != nil {
 		out = "error: " + err.Error()
 	} else if len(a.args) > 0 && name != "only" {
@@ -133,15 +128,25 @@ func (w *world) execute(name string, args []datadriven.CmdArg, input string) (st
 }
 
 func declare(_ context.Context, w *world, a *words) (string, error) {
-	name, features := a.value("name", "scenario"), a.values("features")
+	name, features, digests := a.value("name", "scenario"), a.values("features"), a.value("digests", "")
 	settings := map[string]string{}
 	for _, arg := range a.args {
 		settings[arg.Key] = strings.Join(arg.Vals, ",")
 	}
 	a.args = nil
 	w.down()
+	if err := w.verify(); err != nil {
+		return "", err
+	}
 	if err := w.declare(name, a.input, features, settings); err != nil {
 		return err.Error(), nil
+	}
+	switch digests {
+	case "declared":
+	case "":
+		keepDigests(w.plan)
+	default:
+		return "", fmt.Errorf("digests=%s is not declared", digests)
 	}
 	return "", nil
 }
@@ -421,19 +426,6 @@ func showFlow(_ context.Context, w *world, a *words) (string, error) {
 			}
 		}
 		return nil
-	})
-	return text, err
-}
-
-func showDigests(ctx context.Context, w *world, a *words) (text string, err error) {
-	err = w.look(func(s *state.Store) error {
-		digests, err := daemon.Digests(ctx, w.plan, s, nil)
-		var lines []string
-		for _, d := range digests {
-			lines = append(lines, fmt.Sprintf("%s %d %s", d.Table, d.Rows, d.Digest))
-		}
-		text = strings.Join(lines, "\n")
-		return err
 	})
 	return text, err
 }

@@ -6,13 +6,17 @@
 // DuckDB. Each file is a family: it runs in several variants (variant.go), whose tables and folded sinks must be the
 // same. A file opts out of a variant with "only" and gives the reason.
 //
+// Each ends with the digests that are kept of tables held against their rows (D-29).
+//
 // It does not check how long anything takes, and a file shows no number that depends on how records fell into batches
 // unless it fixes the variant.
 //
 // # Commands
 //
 //	only limit=... partitions=... restart=... mode=... stop=...    fixes axes of the variants; the input is the reason
-//	pipeline [name=N] [features=F] [setting=value ...]             declares the pipeline; the input is SQL
+//	pipeline [name=N] [features=F] [digests=declared] [setting=value ...]
+//	                                                               declares the pipeline; the input is SQL. Digests are kept of two tables
+//	                                                               of three, or of those that say so
 //	topic NAME [partitions=N] | topic NAME delete | trim=OFFSET    makes, deletes or shortens a topic
 //	produce TOPIC [key=MEMBER] [times=N]                           one JSON document a line; "null" alone is a null value
 //	file PATH                                                      writes a file
@@ -21,20 +25,15 @@
 //	step FLOW [batches=N] [messages | states]                      runs until the flow has committed N batches, then stops
 //	stop | crash                                                   stops a daemon that stays up between commands
 //	outage WRITES [survives=PERCENT]                               the power fails before that write of the next run or reset; it goes on after it
-//	fault REQUEST ANSWER [times=N] [done] [topic=T]                what the broker answers to requests of a kind in the next run: an error code, with
-//	                                                               "done" after it has carried out the request, or cut, lost, never, slow, throttle
-//	                                                               (broker.go). It stops a daemon that is up. A fault that is not reached, or of
-//	                                                               which nobody takes notice, fails the test
 //	reset FLOW                                                     resets the flow's checkpoint
 //	fail SINK [times=N] [final]                                    the sink refuses its next batches
 //	hold SINK                                                      the sink gives no answer to its next batch
 //	table NAME | query                                             rows of a table, or of the query in the input, sorted
-//	digest                                                         digests of all tables
+//	digest [kept]                                                  digests of all tables, or of those of which one is kept
 //	sink NAME [count | order]                                      what the sink holds, changes folded, sorted; as it came
 //	batches SINK                                                   what a memory sink was given, batch by batch
 //	show FILE                                                      a file that something outside wrote
 //	flow NAME                                                      where the flow stands: generation, drained or not
-//	group FLOW                                                     the offsets in the flow's consumer group
 //	counters FLOW [NAME ...]                                       what the flow's batches added up, as committed with them; a+b is a sum
 //	outcomes FLOW                                                  metrics of batches in the event log, added up
 //	quality FLOW                                                   data_quality of the event log, added up

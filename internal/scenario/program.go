@@ -6,7 +6,6 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/twmb/franz-go/pkg/kfake"
 
 	"sluice/eval"
 	"sluice/sink"
@@ -17,9 +16,8 @@ type Program struct{ world *world }
 
 // Through is what stands between a daemon and what outlives it, so that a test can harm either. A nil function is nothing.
 type Through struct {
-	Broker []kfake.Opt
-	Disk   func(vfs.FS) vfs.FS       // called at each start
-	Sink   func(sink.Sink) sink.Sink // called for each memory sink that is opened
+	Disk func(vfs.FS) vfs.FS       // called at each start
+	Sink func(sink.Sink) sink.Sink // called for each memory sink that is opened
 }
 
 func (t Through) disk(fs vfs.FS) vfs.FS {
@@ -61,10 +59,11 @@ func NewProgram(dir string, variant map[string]string, through Through, engine *
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWorld(dir, v[0], through, engine)
+	w, err := newWorld(dir, v[0], engine)
 	if err != nil {
 		return nil, err
 	}
+	w.through = through
 	return &Program{w}, nil
 }
 
@@ -80,6 +79,9 @@ func (p *Program) Do(command, input string) (string, error) {
 
 // OutageToCome reports whether an outage was arranged and has not come, since nothing was written so often.
 func (p *Program) OutageToCome() bool { return p.world.outage != nil }
+
+// Verify holds the digests that are kept of tables against their rows.
+func (p *Program) Verify() error { return p.world.verify() }
 
 // Close stops what runs.
 func (p *Program) Close() { p.world.close() }
