@@ -35,6 +35,8 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 	"crash":    crash,
 	"reset":    reset,
 	"outage":   arrangeOutage,
+	"fault":    arrangeFault,
+	"group":    showGroup,
 	"fail":     fail,
 	"hold":     hold,
 	"show":     showFile,
@@ -115,6 +117,9 @@ func (w *world) execute(name string, args []datadriven.CmdArg, input string) (st
 	}
 	a := &words{input: strings.TrimSuffix(input, "\n"), args: slices.Clone(args)}
 	out, err := f(context.Background(), w, a)
+	if v := (*vanished)(nil); errors.As(err, &v) {
+		return "", err
+	}
 	if err != nil {
 		out = "error: " + err.Error()
 	} else if len(a.args) > 0 && name != "only" {

@@ -25,6 +25,10 @@
 //	step FLOW [batches=N] [messages | states]                      runs until the flow has committed N batches, then stops
 //	stop | crash                                                   stops a daemon that stays up between commands
 //	outage WRITES [survives=PERCENT]                               the power fails before that write of the next run or reset; it goes on after it
+//	fault REQUEST ANSWER [times=N] [done] [topic=T]                what the broker answers to requests of a kind in the next run: an error code, with
+//	                                                               "done" after it has carried out the request, or cut, lost, never, slow, throttle
+//	                                                               (broker.go). It stops a daemon that is up. A fault that is not reached, or of
+//	                                                               which nobody takes notice, fails the test
 //	reset FLOW                                                     resets the flow's checkpoint
 //	fail SINK [times=N] [final]                                    the sink refuses its next batches
 //	hold SINK                                                      the sink gives no answer to its next batch
@@ -34,6 +38,7 @@
 //	batches SINK                                                   what a memory sink was given, batch by batch
 //	show FILE                                                      a file that something outside wrote
 //	flow NAME                                                      where the flow stands: generation, drained or not
+//	group FLOW                                                     the offsets in the flow's consumer group
 //	counters FLOW [NAME ...]                                       what the flow's batches added up, as committed with them; a+b is a sum
 //	outcomes FLOW                                                  metrics of batches in the event log, added up
 //	quality FLOW                                                   data_quality of the event log, added up

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/twmb/franz-go/pkg/kfake"
 
 	"sluice/eval"
 	"sluice/sink"
@@ -16,8 +17,9 @@ type Program struct{ world *world }
 
 // Through is what stands between a daemon and what outlives it, so that a test can harm either. A nil function is nothing.
 type Through struct {
-	Disk func(vfs.FS) vfs.FS       // called at each start
-	Sink func(sink.Sink) sink.Sink // called for each memory sink that is opened
+	Broker []kfake.Opt
+	Disk   func(vfs.FS) vfs.FS       // called at each start
+	Sink   func(sink.Sink) sink.Sink // called for each memory sink that is opened
 }
 
 func (t Through) disk(fs vfs.FS) vfs.FS {
@@ -59,11 +61,10 @@ func NewProgram(dir string, variant map[string]string, through Through, engine *
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWorld(dir, v[0], engine)
+	w, err := newWorld(dir, v[0], through, engine)
 	if err != nil {
 		return nil, err
 	}
-	w.through = through
 	return &Program{w}, nil
 }
 

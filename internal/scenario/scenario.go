@@ -24,7 +24,7 @@ func Run(t *testing.T, path string, engine *eval.Engine) {
 	for _, v := range variants {
 		t.Run(v.String(), func(t *testing.T) {
 			t.Parallel()
-			w, err := newWorld(t.TempDir(), v, engine)
+			w, err := newWorld(t.TempDir(), v, Through{}, engine)
 			if err != nil {
 				t.Fatal(err)
 			}
