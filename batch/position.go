@@ -176,10 +176,11 @@ type Header struct {
 type ID struct {
 	Pipeline   string
 	Flow       string
-	Store      string // random id of the store that numbers the batches
-	Epoch      uint64 // rises each time the store is opened
-	Generation uint64 // rises at a full refresh or a checkpoint reset of the flow
-	Number     uint64 // 0 is the first batch of a generation (FB-04)
-	Replay     bool   // the batch may have been delivered before
+	Store      string   // random id of the store that numbers the batches
+	Epoch      uint64   // of the opening that sends it: no two have the same, and a later one has a higher one
+	Generation uint64   // rises at a full refresh or a checkpoint reset of the flow
+	Number     uint64   // 0 is the first batch of a generation (FB-04)
+	Replay     bool     // the batch may have been delivered before
+	Tried      []uint64 // epochs under which a replay may have been delivered, today's among them; nil: not known
 	Time       time.Time
 }

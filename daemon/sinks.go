@@ -30,13 +30,15 @@ type Sent struct {
 	Store      string
 	Epoch      uint64 // of the last opening
 	Generation uint64
-	Next       uint64 // number of the next batch; those below it were accepted
-	Planned    bool   // the next batch has its rows, and may have been sent already
+	Next       uint64   // number of the next batch; those below it were accepted
+	Planned    bool     // the next batch has its rows, and may have been sent already
+	Tried      []uint64 // under these epochs; nil: not known
 }
 
-// next is the first batch of the next start.
+// next is the first batch of the next start, if that is now.
 func (s *Sent) next(p *plan.Pipeline, flow string) batch.ID {
-	return batch.ID{Pipeline: p.Name, Flow: flow, Store: s.Store, Epoch: s.Epoch + 1, Generation: s.Generation, Number: s.Next, Replay: s.Planned}
+	return batch.ID{Pipeline: p.Name, Flow: flow, Store: s.Store, Epoch: state.LeastEpoch(s.Epoch, time.Now()), Generation: s.Generation, Number: s.Next,
+		Replay: s.Planned, Tried: s.Tried}
 }
 
 // SentBy returns how far a stopped store has come with a flow; one that has not run yet has sent nothing.
@@ -46,7 +48,7 @@ func SentBy(store *state.Store, flow string) (Sent, error) {
 	flows, err := store.Flows()
 	for _, f := range flows {
 		if f.Name == flow {
-			s.Generation, s.Next, s.Planned = f.Generation, f.NextBatch, f.Planned
+			s.Generation, s.Next, s.Planned, s.Tried = f.Generation, f.NextBatch, f.Planned, f.Tried
 		}
 	}
 	return s, err

@@ -118,7 +118,7 @@ func (f *Flow) deliver(ctx context.Context, w *work, rows batch.Columns) error {
 func (f *Flow) send(ctx context.Context, w *work, b *state.PlannedBatch, replay bool) error {
 	began := time.Now()
 	id := f.id(b.Number, replay)
-	id.Time = b.Time
+	id.Time, id.Tried = b.Time, b.Tried
 	if err := f.sink.Write(ctx, id, sink.Rows{Columns: b.Rows, Change: b.Change, Keys: b.Keys, Sequence: b.Sequence}); err != nil {
 		return err
 	}
@@ -141,6 +141,9 @@ func (f *Flow) finishPlanned(ctx context.Context) error {
 	}
 	w := &work{read: read{rng: b.Range}, at: b.Time}
 	w.outcome.Read, w.outcome.Written = b.Range.Records(), int64(b.Rows.Len)
+	if err := f.state.Retry(ctx, b); err != nil {
+		return err
+	}
 	if err := f.send(ctx, w, b, true); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 // Store is what the store holds, as read at a scrape.
 type Store struct {
-	Epoch  uint64 // rises each time the store is opened
+	Epoch  uint64 // of this opening; rises with each
 	Bytes  int64  // on disk
 	Tables []Table
 }
@@ -46,7 +46,7 @@ func newStoreCollector() *storeCollector {
 		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 	}
 	return &storeCollector{
-		epoch:      desc("store_epoch", "How often the store has been opened."),
+		epoch:      desc("store_epoch", "Rises each time the store is opened."),
 		bytes:      desc("store_size_bytes", "Size of the store on disk."),
 		rows:       desc("table_rows", "Rows of the table.", "table"),
 		keys:       desc("table_keys", "Keys of a keyed table, each with its floor.", "table"),

@@ -180,6 +180,19 @@ func TestAdmit(t *testing.T) {
 			t.Errorf("%v became %v", c.have, back)
 		}
 	}
+	// A batch that was sent, but not as the one that is there: a copy of the store has sent its own (under an epoch between two of ours).
+	for _, tried := range [][]uint64{{2, 5}, {2, 4, 5}} {
+		next.Tried = tried
+		for running, code := range map[bool]*fault.Code{false: fault.SinkAhead, true: fault.Fenced} {
+			err := Identity{"s", 4, 2, 10}.Admit("topic t", next, running)
+			if mine := len(tried) == 3; mine && err != nil || !mine && !fault.Of(err, code) {
+				t.Errorf("sent under %v, running %v: %v", tried, running, err)
+			}
+		}
+		if err := (Identity{"s", 4, 2, 9}).Admit("topic t", next, true); err != nil {
+			t.Errorf("the batch before, from another start: %v", err)
+		}
+	}
 	// A batch that was never sent and is there all the same: a newer copy of the store has sent it.
 	next.Replay = false
 	for running, code := range map[bool]*fault.Code{false: fault.SinkAhead, true: fault.Fenced} {

@@ -2,6 +2,7 @@ package sink
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,10 +51,10 @@ func (i Identity) Holds(id batch.ID) bool {
 }
 
 // Admit checks whether a flow may write its batch next to a target that remembers i. running says that the flow has
-// written to the target since it was opened: whoever is ahead of it then has taken over. A target that has the batch itself
-// is ahead, too, unless the batch is a replay: the flow has not sent it, so a newer copy of the store has.
+// written to the target since it was opened: whoever is ahead of it then has taken over. A target that has a batch of that
+// number is ahead, too, unless the flow has sent it.
 func (i Identity) Admit(target string, next batch.ID, running bool) error {
-	ahead := i.Generation > next.Generation || i.Generation == next.Generation && (i.Number > next.Number || i.Number == next.Number && !next.Replay)
+	ahead := i.Generation > next.Generation || i.Generation == next.Generation && (i.Number > next.Number || i.Number == next.Number && !i.sentAs(next))
 	switch {
 	case i.Store != next.Store:
 		return fault.New(fault.SinkOtherStore, "%s was written by flow %s of pipeline %s from the store %s, this is the store %s", target, next.Flow, next.Pipeline, i.Store, next.Store).
@@ -63,12 +64,18 @@ func (i Identity) Admit(target string, next batch.ID, running bool) error {
 			WithHint("two daemons run on copies of one store; stop one of them")
 	case ahead:
 		return fault.New(fault.SinkAhead, "%s has batch %d of generation %d, the next batch of flow %s is %d of generation %d", target, i.Number, i.Generation, next.Flow, next.Number, next.Generation).
-			WithHint("the store is an older backup. Restore a newer one; if there is none, processor sink adopt makes the target this one's")
+			WithHint("the store is an older backup or a copy. Restore the newer one; if there is none, processor sink adopt makes the target this one's")
 	case i.Epoch > next.Epoch:
 		return fault.New(fault.SinkAhead, "%s was written at epoch %d of the store, which is at epoch %d now", target, i.Epoch, next.Epoch).
 			WithHint("the store is an older backup or a copy. Restore the newer one; if there is none, processor sink adopt makes the target this one's")
 	}
 	return nil
+}
+
+// sentAs reports whether the target may have got its last batch as the given one, of the same number: if not, a copy of the store
+// has numbered rows of its own.
+func (i Identity) sentAs(next batch.ID) bool {
+	return next.Replay && (next.Tried == nil || slices.Contains(next.Tried, i.Epoch))
 }
 
 // Follows checks that a target that was admitted remembers the batch before next, or next itself. One that remembers an

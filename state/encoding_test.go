@@ -350,8 +350,8 @@ func TestValuesAreGolden(t *testing.T) {
 		{"digest", digestRecord{1, 2, 3, digest.Sum{Hi: 4, Lo: 5, Rows: 6}}.encode(), "0202" + "0000000000000003" + "0000000000000004" + "0000000000000005" + "0c"},
 		{"bound", mustJSON(boundRecord{Position: recordPosition(batch.Position{{Split: "t/0", ID: "i", Next: batch.Offset{At: 3}}}), Time: 9}), hex.EncodeToString([]byte(`{"position":[{"split":"t/0","id":"i","at":3}],"time":9}`))},
 		{"flow", mustJSON(flowRecord{1, 2, "q"}), hex.EncodeToString([]byte(`{"id":1,"generation":2,"fingerprint":"q"}`))},
-		{"plan", mustJSON(planHeader{Number: 1, Time: 2, Splits: recordSplits([]batch.SplitRange{everySplitField()}), Fields: recordFields(ticks.Fields[:1]), Rows: 1, Chunks: 1}),
-			hex.EncodeToString([]byte(`{"number":1,"time":2,"splits":[{"split":"t","id":"i","at":1,"index":2,"to":3,"to_index":4,"records":5,"bytes":6,"end":7,"time":8,"nulls":9,"lost":10}],"fields":[{"name":"k","type":{"kind":"STRING"}}],"rows":1,"chunks":1}`))},
+		{"plan", mustJSON(planHeader{Number: 1, Tried: []uint64{3, 4}, Time: 2, Splits: recordSplits([]batch.SplitRange{everySplitField()}), Fields: recordFields(ticks.Fields[:1]), Rows: 1, Chunks: 1}),
+			hex.EncodeToString([]byte(`{"number":1,"tried":[3,4],"time":2,"splits":[{"split":"t","id":"i","at":1,"index":2,"to":3,"to_index":4,"records":5,"bytes":6,"end":7,"time":8,"nulls":9,"lost":10}],"fields":[{"name":"k","type":{"kind":"STRING"}}],"rows":1,"chunks":1}`))},
 		{"identity", mustJSON(identityRecord{1, "ab", 2, "p"}), hex.EncodeToString([]byte(`{"format":1,"id":"ab","epoch":2,"pipeline":"p"}`))},
 	} {
 		if got := hex.EncodeToString(v.got); got != v.want {

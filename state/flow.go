@@ -2,6 +2,7 @@ package state
 
 import (
 	"maps"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ type Flow struct {
 	end      *boundRecord
 	counters map[string]int64
 	planned  bool
+	tried    []uint64 // of the planned batch
 
 	splits map[batch.Mark]int32 // numbers of recent splits, by Split and ID
 }
@@ -41,6 +43,7 @@ type FlowInfo struct {
 	OnceTime    time.Time      // batch time of a once flow's drain
 	Completed   time.Time      // zero until the flow finished (DO-18)
 	Planned     bool           // a planned batch waits for its sink
+	Tried       []uint64       // epochs under which the sink may have seen it; nil: not known
 	Fingerprint string
 	Counters    map[string]int64
 }
@@ -112,10 +115,11 @@ func (f *Flow) load() error {
 	if f.end, err = f.loadBound('e'); err != nil {
 		return err
 	}
-	if v, err = s.get(s.db, planKey(id, 0)); err != nil {
+	var plan planHeader
+	if f.planned, err = readJSON(s, s.db, planKey(id, 0), &plan); err != nil {
 		return err
 	}
-	f.planned = v != nil
+	f.tried = plan.Tried
 	f.position, f.counters, f.splits = nil, map[string]int64{}, map[batch.Mark]int32{}
 	if err := s.eachOf(s.db, idKey(kindPosition, id), func(split, v []byte) error {
 		mark, next, err := decodeMark(v)
@@ -148,7 +152,7 @@ func (f *Flow) Info() FlowInfo {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := FlowInfo{Name: f.name, Generation: f.record.Generation, NextBatch: f.progress.next, LastTime: fromMicros(f.progress.time),
-		Position: append(batch.Position(nil), f.position...), Completed: fromMicros(f.progress.completed), Planned: f.planned,
+		Position: append(batch.Position(nil), f.position...), Completed: fromMicros(f.progress.completed), Planned: f.planned, Tried: slices.Clone(f.tried),
 		Fingerprint: f.record.Fingerprint, Counters: maps.Clone(f.counters)}
 	if f.start != nil {
 		i.Start = f.start.position()

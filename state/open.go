@@ -2,11 +2,13 @@ package state
 
 import (
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -118,13 +120,28 @@ func (s *Store) identify() error {
 			WithHint("give this pipeline a storage folder of its own, or its old name")
 	}
 	if !s.o.ReadOnly {
-		r.Epoch++
+		r.Epoch = LeastEpoch(r.Epoch, time.Now()) + randomEpochs()
 		if err := s.db.Set(identityKey, mustJSON(r), pebble.Sync); err != nil {
 			return s.failed(err)
 		}
 	}
 	s.identity = Identity{r.ID, r.Epoch, r.Pipeline}
 	return nil
+}
+
+// LeastEpoch is the lowest epoch that an opening at some time may take when the last one took previous: a higher one, and not
+// below the clock's microseconds, so that of two copies of a store the one that is opened later has the higher one. A clock that went
+// back is not asked.
+func LeastEpoch(previous uint64, at time.Time) uint64 {
+	return max(previous+1, uint64(max(at.UnixMicro(), 0)))
+}
+
+// randomEpochs is what an opening adds, less than 2^18 (a quarter of a second): two copies that are opened in the same moment, or
+// by clocks that went back, have epochs of their own, too. All of them stay below 2^53, which is exact in JSON and in metrics.
+func randomEpochs() uint64 {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return uint64(binary.LittleEndian.Uint32(b[:]) >> 14)
 }
 
 func newID() string {

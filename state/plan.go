@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"sluice/batch"
 	"sluice/fault"
@@ -12,6 +15,7 @@ import (
 // PlannedBatch is a batch of a sink flow that has a number: the evaluated rows and what comes with them (D-42).
 type PlannedBatch struct {
 	Number uint64
+	Tried  []uint64 // epochs under which the sink may have seen it; nil: an earlier version planned it, and nobody knows
 	Advance
 	Rows     batch.Columns  // their positions are not kept
 	Change   []batch.Change // one per row, or nil: every row is an insert
@@ -22,6 +26,7 @@ type PlannedBatch struct {
 // planHeader is the first chunk of a planned batch; the rows are in the others.
 type planHeader struct {
 	Number   uint64           `json:"number"`
+	Tried    []uint64         `json:"tried,omitempty"`
 	Time     int64            `json:"time"`
 	Splits   []splitRecord    `json:"splits"`
 	Counters map[string]int64 `json:"counters,omitempty"`
@@ -49,8 +54,8 @@ func (f *Flow) writePlan(b *PlannedBatch) error {
 	if f.planned {
 		return fault.New(fault.InternalError, "flow %s has a planned batch already", f.name)
 	}
-	b.Number = f.progress.next
-	h := planHeader{Number: b.Number, Time: micros(b.Time), Splits: recordSplits(b.Range.Splits), Counters: b.Counters, Complete: b.Complete,
+	b.Number, b.Tried = f.progress.next, []uint64{f.store.identity.Epoch}
+	h := planHeader{Number: b.Number, Tried: b.Tried, Time: micros(b.Time), Splits: recordSplits(b.Range.Splits), Counters: b.Counters, Complete: b.Complete,
 		Fields: recordFields(b.Rows.Fields), Rows: b.Rows.Len, Change: b.Change != nil, Keys: b.Keys.Len() > 0, Sequence: b.Sequence.Len() > 0}
 	w := f.store.db.NewBatch()
 	defer w.Close()
@@ -65,8 +70,33 @@ func (f *Flow) writePlan(b *PlannedBatch) error {
 	})
 	must(w.Set(planKey(f.record.ID, 0), mustJSON(h), nil))
 	err := f.store.commit(w, false)
-	f.planned = err == nil
+	if f.planned = err == nil; f.planned {
+		f.tried = b.Tried
+	}
 	return err
+}
+
+// Retry notes that the planned batch is sent again, and returns when that is durable; only then may the sink see it. A target
+// that has a batch of that number knows the epoch that it came under: if this store has not tried that one, the batch is another,
+// from a copy of the store (D-18).
+func (f *Flow) Retry(ctx context.Context, b *PlannedBatch) error {
+	today := f.store.identity.Epoch
+	if b.Tried == nil || slices.Contains(b.Tried, today) {
+		return nil
+	}
+	h, err := f.plannedHeader()
+	if err != nil {
+		return err
+	}
+	h.Tried = append(h.Tried, today)
+	if err := f.store.update(func(w *pebble.Batch) { must(w.Set(planKey(f.record.ID, 0), mustJSON(h), nil)) }); err != nil {
+		return err
+	}
+	b.Tried = h.Tried
+	f.mu.Lock()
+	f.tried = h.Tried
+	f.mu.Unlock()
+	return f.store.Sync(ctx)
 }
 
 // Planned returns the batch that was planned and not committed, with the same rows, or nil. Events is empty.
@@ -105,7 +135,7 @@ func (f *Flow) Planned() (*PlannedBatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Number, b.Rows = h.Number, dec.columns()
+	b.Number, b.Tried, b.Rows = h.Number, h.Tried, dec.columns()
 	b.Rows.Fields = fieldsOf(h.Fields)
 	b.Advance = h.advance()
 	if h.Change && b.Change == nil {
@@ -150,7 +180,7 @@ func (f *Flow) CommitPlanned(ctx context.Context, counters map[string]int64, eve
 		return err
 	}
 	f.mu.Lock()
-	f.planned = false
+	f.planned, f.tried = false, nil
 	f.mu.Unlock()
 	return f.store.Sync(ctx)
 }

@@ -68,7 +68,7 @@ func setDefault[T int | int64 | time.Duration](to *T, v T) {
 // Identity names a store for ever (D-18).
 type Identity struct {
 	ID       string // random, from the store's creation
-	Epoch    uint64 // rises each time the store is opened for writing
+	Epoch    uint64 // of this opening for writing: higher than any before, and no other copy's (D-18)
 	Pipeline string
 }
 

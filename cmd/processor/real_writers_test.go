@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,7 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"sluice/fault"
@@ -79,6 +82,7 @@ type standing struct {
 	Remembers   string `json:"remembers"`
 	TargetBatch *int   `json:"target_batch"`
 	Batch       *int   `json:"batch"`
+	Epoch       uint64 `json:"epoch"` // of the store
 	NextStart   string `json:"next_start"`
 	Where       string `json:"where"`
 }
@@ -271,6 +275,7 @@ func TestRealRace(t *testing.T) {
 	w.putNumbers(all[:300]...)
 	w.until("some records", func() bool { return len(w.inTopic()) >= 50 })
 	w.nextStart("goes on") // batches come while it looks
+	w.pass()
 	w.putNumbers(all[300:600]...)
 	w.until("some records of the second half", func() bool { return inTable(350) })
 	w.signal(older, syscall.SIGSTOP) // at work on both
@@ -303,6 +308,88 @@ func TestRealRace(t *testing.T) {
 	newer.stop(exitOK)
 }
 
+// D-18: two copies of one stopped store, both started. The first write of one of them fails, and comes again when the other has
+// written a batch of the same number, with other rows: it is not taken for its own.
+func TestRealCopies(t *testing.T) {
+	w := newWriting(t)
+	w.update(exitOK, 1, 2)
+	w.copied("state", "copy")
+	limit := func(bytes string) {
+		answer, err := w.admin.AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &bytes}}, w.name+"_out")
+		if err == nil {
+			err = answer[0].Err
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit("100") // enough for the end of a transaction
+	w.ask(t, "ALTER TABLE out ADD CONSTRAINT few CHECK (k < 3)")
+	w.update(exitFailure, 3)
+	limit("1000000")
+	w.ask(t, "ALTER TABLE out DROP CONSTRAINT few")
+	w.both("a batch 0, sent 0, goes on")
+	w.pass()
+
+	w.use("copy")
+	w.update(exitOK, 4)
+	w.hold(1, 2, 3, 4)
+	w.use("state") // its batch 1 is the 3 alone
+	w.both("a batch 1, sent 0, SINK_AHEAD_OF_STORE")
+	w.update(exitFailure)
+	w.refused(fault.SinkAhead, "batch 1 of generation 0")
+	w.pass()
+	w.use("copy")
+	w.both("a batch 0, sent 1, SINK_IDENTITY_LOST")
+	w.hold(1, 2, 3, 4)
+}
+
+// D-18: two copies of one stopped store, both alive. One has written to the topic, and hangs in its first write to the table; the other
+// is refused by the topic and writes to the table. When the first one comes to itself and repeats its write, the table refuses it.
+func TestRealCopiesAlive(t *testing.T) {
+	w := newWriting(t)
+	w.update(exitOK, 1, 2)
+	w.copied("state", "copy")
+	w.write("pipeline.yml", strings.ReplaceAll(writers["pipeline.yml"], "TOPIC", w.name)+"continuous: true\n")
+	c, err := pgx.Connect(t.Context(), w.database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	lock, err := c.Begin(t.Context())
+	if err == nil {
+		_, err = lock.Exec(t.Context(), "LOCK TABLE out")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := w.start()
+	w.putNumbers(3)
+	waiting := "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+	w.until("both writes of the first one", func() bool {
+		return len(w.inTopic()) == 3 && w.ask(t, "SELECT count(*)::text "+waiting)[0] == "1"
+	})
+	w.signal(first, syscall.SIGSTOP)
+	w.ask(t, "SELECT pg_terminate_backend(pid)::text "+waiting)
+	w.until("the end of its transaction", func() bool { return w.ask(t, "SELECT count(*)::text "+waiting)[0] == "0" })
+	if err := lock.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	w.use("copy")
+	w.putNumbers(4)
+	second := w.start()
+	w.failed("to_records", fault.SinkAhead)
+	w.until("3 and 4 as the second one's batch 1", func() bool { return len(w.ask(t, "SELECT k::text FROM out")) == 4 })
+	w.signal(first, syscall.SIGCONT)
+	w.use("state")
+	w.failed("to_rows", fault.SinkAhead)
+	w.until("the rest of the first one", func() bool { return len(w.inTopic()) == 4 })
+	w.hold(1, 2, 3, 4)
+	first.stop(exitFailure)
+	second.stop(exitFailure)
+}
+
 // nextStart expects the same of the next start of both flows.
 func (w *writing) nextStart(want string) {
 	w.t.Helper()
@@ -311,6 +398,13 @@ func (w *writing) nextStart(want string) {
 			w.t.Errorf("sink status says %s, want %s", s, want)
 		}
 	}
+}
+
+// pass waits until the clock is past the epoch of the last start, so that a copy that is started next has a higher one.
+func (w *writing) pass() {
+	w.t.Helper()
+	epoch := w.standings()[0].Epoch
+	w.until(fmt.Sprint("the epoch ", epoch), func() bool { return uint64(time.Now().UnixMicro()) > epoch })
 }
 
 func (w *writing) signal(d *running, s syscall.Signal) {

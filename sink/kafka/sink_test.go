@@ -175,6 +175,35 @@ func TestIdentity(t *testing.T) {
 	})
 }
 
+// D-18: two copies of one stopped store, which number rows of their own. Who comes second with a number is refused, also where its
+// own batch may have been sent, by this start or by one before, and whichever was started later.
+func TestCopies(t *testing.T) {
+	onEach(t, func(t *testing.T, k *cluster) {
+		topic := k.topic(1, nil)
+		write(t, k.open(topic), id(topic, 1, 0, 0), rowsOf("a 1"))
+		tried := func(number uint64, epochs ...uint64) batch.ID {
+			i := again(id(topic, epochs[len(epochs)-1], 0, number))
+			i.Tried = epochs
+			return i
+		}
+		one, other := k.open(topic), k.open(topic)
+		write(t, one, tried(0, 1, 10), rowsOf("a 1"))
+		write(t, other, id(topic, 20, 0, 1), rowsOf("b 2"))
+		for range 2 {
+			mustFail(t, one.Write(context.Background(), tried(1, 10), rowsOf("x 1")), fault.Fenced)
+		}
+		mustFail(t, k.open(topic).Write(context.Background(), tried(1, 10, 30), rowsOf("x 1")), fault.SinkAhead, "batch 1", "a copy")
+		write(t, other, id(topic, 20, 0, 2), rowsOf("c 3")) // that did not fence it
+		write(t, k.open(topic), tried(2, 20, 40), rowsOf("x 1"))
+		mustFail(t, other.Write(context.Background(), id(topic, 20, 0, 3), rowsOf("x 1")), fault.Fenced)
+		if got, want := show(k.records(topic)), `{"key":"a","n":1}
+{"key":"b","n":2}
+{"key":"c","n":3}`; got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
 // The group's offset is gone: what the tail of the topic says counts, and nothing there is a stop.
 func TestIdentityLost(t *testing.T) {
 	onEach(t, func(t *testing.T, k *cluster) {

@@ -167,6 +167,29 @@ func TestIdentity(t *testing.T) {
 	db.holds("a 1 x", "b 2 y", "c 3 z", "d 4 w")
 }
 
+// D-18: two copies of one stopped store, which number rows of their own. Who comes second with a number is refused, also where its
+// own batch may have been sent, by this start or by one before, and whichever was started later.
+func TestCopies(t *testing.T) {
+	db := newDatabase(t)
+	write(t, db.open("create_table", "true"), id(1, 0, 0), "a 1 x")
+	tried := func(number uint64, epochs ...uint64) batch.ID {
+		i := again(id(epochs[len(epochs)-1], 0, number))
+		i.Tried = epochs
+		return i
+	}
+	one, other, early := db.open(), db.open(), uint64(1)<<53-3
+	write(t, one, tried(0, 1, early), "a 1 x")
+	write(t, other, id(early+1, 0, 1), "b 2 y")
+	for range 2 {
+		mustFail(t, one.Write(ctx, tried(1, early), rowsOf("x 1 x")), fault.Fenced)
+	}
+	mustFail(t, db.open().Write(ctx, tried(1, early, early+2), rowsOf("x 1 x")), fault.SinkAhead, "batch 1", "a copy")
+	write(t, other, id(early+1, 0, 2), "c 3 z")
+	write(t, db.open(), tried(2, early+1, early+3), "x 1 x")
+	mustFail(t, other.Write(ctx, id(early+1, 0, 3), rowsOf("x 1 x")), fault.Fenced)
+	db.holds("a 1 x", "b 2 y", "c 3 z")
+}
+
 // Two runs that both write their first batch: one is refused for now, and then finds the other.
 func TestTwoFirstBatches(t *testing.T) {
 	db := newDatabase(t)
