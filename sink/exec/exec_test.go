@@ -79,6 +79,18 @@ func (p *target) Break(t *testing.T) func() {
 	}
 }
 
+// Doubt implements sinktest.Doubtful: the program does its work and says that it did not.
+func (p *target) Doubt(t *testing.T) func() bool {
+	name := filepath.Join(p.dir, "doubtful")
+	if err := os.WriteFile(name, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return func() bool {
+		_, err := os.Stat(name)
+		return errors.Is(err, os.ErrNotExist)
+	}
+}
+
 func (p *target) Read(t *testing.T, feed bool) batch.Columns {
 	fields := p.fields
 	if feed {

@@ -76,6 +76,9 @@ func take(dir, name string, rows []byte) int {
 		return 1
 	}
 	fmt.Fprintln(f, file)
+	if os.Remove(filepath.Join(dir, "doubtful")) == nil {
+		return retryCode
+	}
 	return 0
 }
 

@@ -2,7 +2,9 @@ package kafka
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -214,8 +216,15 @@ func TestConformance(t *testing.T) {
 func conformance(t *testing.T, k *cluster) {
 	sinktest.Run(t, sinktest.Kind{OnceOnly: true, Feed: true, New: func(t *testing.T, fields []batch.Field) sinktest.Target {
 		k.t = t
-		return &target{k, k.topic(1, nil), fields}
+		return &target{k, k.topic(1, nil), fields, endOfTransaction()}
 	}})
+}
+
+// endOfTransaction is a network that can lose the answer to the end of a transaction.
+func endOfTransaction() *sinktest.Lossy {
+	return sinktest.NewLossy(func(sent []byte) bool {
+		return len(sent) > 6 && kmsg.Key(binary.BigEndian.Uint16(sent[4:])) == kmsg.EndTxn // behind the size
+	})
 }
 
 // target is a topic of the conformance suite.
@@ -223,11 +232,24 @@ type target struct {
 	k      *cluster
 	topic  string
 	fields []batch.Field
+	net    *sinktest.Lossy
+}
+
+// Doubt implements sinktest.Doubtful.
+func (x *target) Doubt(*testing.T) func() bool { return x.net.Lose() }
+
+func (x *target) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return x.net.Conn(c), nil
 }
 
 func (x *target) Open(t *testing.T) sink.Sink {
 	t.Helper()
-	s, err := New(Config{Options: x.k.options(x.topic, "kafka.delivery.timeout.ms", "1000"), Pipeline: "conformance", Flow: x.topic, Fields: x.fields})
+	s, err := New(Config{Options: x.k.options(x.topic, "kafka.delivery.timeout.ms", "1000"), Pipeline: "conformance", Flow: x.topic, Fields: x.fields,
+		Client: []kgo.Opt{kgo.Dialer(x.dial)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	gojson "encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -158,12 +159,18 @@ func (d *database) holds(want ...string) {
 }
 
 func TestConformance(t *testing.T) {
-	testenv.Postgres(t) // the server's goroutines are not the sink's
+	// Sinks reach their tables through a network that can lose the answer to a COMMIT.
+	network := sinktest.NewLossy(func(sent []byte) bool { return bytes.Contains(bytes.ToLower(sent), []byte("commit\x00")) })
+	server, err := pgx.ParseConfig(testenv.Postgres(t)) // the server's goroutines are not the sink's
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := network.Proxy(t, server.Host, server.Port)
 	sinktest.Run(t, sinktest.Kind{
 		OnceOnly: true, Feed: true,
 		Text: func(s string) bool { return !strings.Contains(s, "\x00") },
 		New: func(t *testing.T, fields []batch.Field) sinktest.Target {
-			return &target{newDatabase(t), fields}
+			return &target{newDatabase(t), fields, network, proxy}
 		},
 	})
 }
@@ -172,11 +179,30 @@ func TestConformance(t *testing.T) {
 type target struct {
 	db     *database
 	fields []batch.Field
+	net    *sinktest.Lossy
+	proxy  string // its address
 }
+
+// through is the database's url through the network.
+func (x *target) through(t *testing.T) string {
+	u, err := url.Parse(x.db.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = x.proxy
+	q := u.Query()
+	q.Del("host")
+	q.Del("port")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// Doubt implements sinktest.Doubtful.
+func (x *target) Doubt(*testing.T) func() bool { return x.net.Lose() }
 
 func (x *target) Open(t *testing.T) sink.Sink {
 	t.Helper()
-	c := x.db.config(x.fields, "create_table", "true")
+	c := (&database{t, x.through(t)}).config(x.fields, "create_table", "true")
 	c.Flow, c.Feed = "conformance", true // the table has _change_type, too
 	s, err := New(c)
 	if err != nil {

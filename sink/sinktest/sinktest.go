@@ -55,6 +55,7 @@ func Run(t *testing.T, k Kind) {
 		"every type and null arrives exactly": allTypes,
 		"an empty batch 0 is accepted":        emptyBatch,
 		"a failed write is repeated":          failedWrite,
+		"a write in doubt is repeated":        inDoubt,
 		"a sink is reopened":                  reopened,
 		"an ended context stops a write":      cancelled,
 		"a change feed keeps its order":       changeFeed,
