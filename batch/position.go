@@ -125,9 +125,10 @@ func (r Range) Bytes() (n int64) {
 
 // Limit bounds one Read.
 type Limit struct {
-	Rows  int      // at most this many records; 0 means no bound
-	Bytes int64    // stop after the record that passes this size; 0 means no bound
-	Until Position // never read past these marks; splits without one are not read. Nil means no end.
+	Rows   int      // at most this many records; 0 means no bound
+	Bytes  int64    // stop after the record that passes this size; 0 means no bound
+	Record int64    // a larger record is a bad one (RECORD_TOO_LARGE), and is passed over unread; 0 means no bound
+	Until  Position // never read past these marks; splits without one are not read. Nil means no end.
 }
 
 // Mode is what happens to a record that cannot be read (D-15).

@@ -36,16 +36,19 @@ var Settings = option.Set{
 	{Name: SettingTriggerInterval, Kind: option.Duration, Default: "5s", Doc: "In continuous mode a flow starts a batch at most this often (PM-03)."},
 	{Name: SettingListen, Default: "127.0.0.1:7070", Doc: "Address of metrics, status and SQL. Another address than a loopback one needs sluice.token_file."},
 	{Name: SettingTokenFile, Doc: "File whose content clients must send as their bearer token."},
-	{Name: SettingMemoryLimit, Kind: option.Size, Default: "2GiB", Doc: "Memory the daemon may use, all its parts together (D-30)."},
+	{Name: SettingMemoryLimit, Kind: option.Size, Default: "2GiB", Doc: "Memory the daemon may use, all its parts together (D-30); at least 128MB."},
 	{Name: SettingSyncInterval, Kind: option.Duration, Default: "100ms", Doc: "The store syncs its log at least this often."},
 	{Name: SettingGracePeriod, Kind: option.Duration, Default: "30s", Doc: "How long a stop waits for the batch under way (D-39)."},
 	{Name: SettingDrainTimeout, Kind: option.Duration, Default: "15m", Doc: "How long a once flow waits for an open transaction before its end (D-7)."},
 	{Name: SettingRetryTimeout, Kind: option.Duration, Default: "10m", Doc: "How long a triggered run tries again what failed outside (D-51)."},
-	{Name: SettingMaxBatchRows, Kind: option.Int, Default: "65536", Doc: "Records in one batch, at most."},
-	{Name: SettingMaxBatchBytes, Kind: option.Size, Default: "64MiB", Doc: "A batch ends with the record that passes this size."},
+	{Name: SettingMaxBatchRows, Kind: option.Int, Default: "65536", Doc: "Records in one batch, at most; fewer where sluice.memory_limit has no room for them."},
+	{Name: SettingMaxBatchBytes, Kind: option.Size, Default: "64MiB", Doc: "A batch ends with the record that passes this size, or a smaller one that sluice.memory_limit has room for."},
 	{Name: SettingLogFormat, Kind: option.Enum, Values: []string{"text", "json"}, Default: "text", Doc: "Form of the log."},
 	{Name: SettingLogLevel, Kind: option.Enum, Values: []string{"debug", "info", "warn", "error"}, Default: "info", Doc: "Least level that is logged."},
 }
+
+// LeastMemory is the least SettingMemoryLimit: what a daemon takes that does nothing, and as much as its parts need to work.
+const LeastMemory = 128_000_000
 
 // settingPrefixes begin the names that can only be settings: a name that is not in Settings is a mistake.
 var settingPrefixes = []string{"sluice.", "pipelines.", "spark."}
@@ -122,6 +125,9 @@ func checkSettings(v option.Values) (problems fault.List) {
 	for _, name := range []string{SettingMaxBatchRows, SettingMaxBatchBytes, SettingMemoryLimit} {
 		if g, ok := v.Given(name); ok && v.Size(name) <= 0 {
 			problems = append(problems, fault.New(fault.InvalidOption, "option %q of configuration: %q is not above zero", name, g.Value).At(g.Pos))
+		} else if ok && name == SettingMemoryLimit && v.Size(name) < LeastMemory {
+			problems = append(problems, fault.New(fault.InvalidOption, "option %q of configuration: %q is too little, the least is 128MB", name, g.Value).At(g.Pos).
+				WithHint("a daemon that does nothing takes about 88 MB"))
 		}
 	}
 	return problems

@@ -91,18 +91,9 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 	return d, nil
 }
 
-// Memory is how the one limit is split (D-30): half to the Go heap, an eighth each to the store's cache, the floors and
-// the two SQL engines; memtables have what their number needs.
-type Memory struct{ Heap, Cache, Memtable, Floors, Engine int64 }
-
-// Split splits a memory limit in bytes.
-func Split(limit int64) Memory {
-	return Memory{Heap: limit / 2, Cache: limit / 8, Memtable: min(64<<20, limit/32), Floors: limit / 8, Engine: limit / 16}
-}
-
 func (d *Daemon) openStore(m Memory) (err error) {
 	o := state.Options{Dir: d.Plan.Storage, Pipeline: d.Plan.Name, SyncInterval: d.Plan.Settings.SyncInterval, CacheSize: m.Cache,
-		MemTableSize: m.Memtable, FloorBudget: m.Floors, Logger: d.Log, OnFault: d.Fatal, OnCommit: d.measured.ObserveCommit, OnSync: d.measured.ObserveFsync}
+		MemTableSize: m.Memtable, FloorBudget: m.Floors, FeedAhead: m.Feed, Logger: d.Log, OnFault: d.Fatal, OnCommit: d.measured.ObserveCommit, OnSync: d.measured.ObserveFsync}
 	if d.Options.Store != nil {
 		d.Options.Store(&o)
 	}
@@ -115,14 +106,14 @@ func (d *Daemon) openStore(m Memory) (err error) {
 
 func (d *Daemon) openEngines(m Memory) (err error) {
 	if d.stream = d.Engine; d.stream == nil {
-		if d.stream, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: m.Engine, Zone: d.Plan.Zone}); err != nil {
+		if d.stream, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: m.Engine, TempDir: filepath.Join(d.Plan.Storage, "spill", "flows"), Zone: d.Plan.Zone}); err != nil {
 			return err
 		}
 		d.onClose(func() { d.logged("closing the engine", d.stream.Close()) })
 	}
 	var opened *eval.Engine
 	d.parallel = sync.OnceValues(func() (_ *eval.Engine, err error) {
-		opened, err = eval.Open(eval.Options{Threads: runtime.GOMAXPROCS(0), MemoryLimit: m.Engine, TempDir: filepath.Join(d.Plan.Storage, "spill"), Zone: d.Plan.Zone})
+		opened, err = eval.Open(eval.Options{Threads: runtime.GOMAXPROCS(0), MemoryLimit: m.Engine, TempDir: filepath.Join(d.Plan.Storage, "spill", "queries"), Zone: d.Plan.Zone})
 		return opened, err
 	})
 	d.onClose(func() {

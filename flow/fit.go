@@ -6,27 +6,34 @@ import (
 	"sluice/replaceusing"
 )
 
-// fit refuses rows that the table cannot hold: those whose sequence is null or NaN (D-2), and those without a value that is
-// declared NOT NULL. It reports false when that moved the cut.
+// fit refuses rows that cannot be held: those whose sequence is null or NaN (D-2), those without a value that is declared
+// NOT NULL, and all rows of a record that became too many. It reports false when that moved the cut.
 func (f *Flow) fit(w *work) bool {
-	if f.table == nil || w.len() == 0 {
+	if w.len() == 0 {
 		return true
 	}
 	unfit := map[int32]*fault.Error{}
-	f.unknownSequences(w, unfit)
-	f.missingValues(w, unfit)
+	if f.table != nil {
+		f.unknownSequences(w, unfit)
+		f.missingValues(w, unfit)
+	}
+	f.tooMany(w, unfit)
 	if len(unfit) == 0 {
 		return true
 	}
 	var bad []batch.Bad
+	var last *fault.Error
 	kept := make([]int32, 0, w.len())
 	for i := range w.len() {
 		row := w.row(i)
-		if err := unfit[row]; err != nil {
-			bad = append(bad, f.badRow(w, w.result.Row[row], err))
-		} else {
+		err := unfit[row]
+		switch {
+		case err == nil:
 			kept = append(kept, row)
+		case err != last: // the rows of a record that became too many share theirs
+			bad = append(bad, f.badRow(w, w.result.Row[row], err))
 		}
+		last = err
 	}
 	w.index = kept
 	f.refuse(w, bad)

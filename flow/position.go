@@ -6,6 +6,7 @@ import (
 	"sluice/batch"
 	"sluice/eval"
 	"sluice/fault"
+	"sluice/source/table"
 )
 
 // inOrder puts the rows of a result in the order of the input rows they were made of. A join gives them in any order, and
@@ -45,27 +46,40 @@ const (
 	fanMost = 1 << (31 - fanBits)
 )
 
-// fanOut numbers the rows that were made of the same input row. from has the input row of each row, in order. It returns
-// the row that is one too many, or -1.
-func fanOut(pos batch.Positions, from []int32) (tooMany int) {
+// fanOut numbers the rows that were made of the same input row. from has the input row of each row, in order.
+func fanOut(pos batch.Positions, from []int32) {
 	again := int32(0)
 	for i := 1; i < len(from); i++ {
-		if from[i] != from[i-1] {
+		if again++; from[i] != from[i-1] {
 			again = 0
-			continue
 		}
-		again++
-		if again >= fanMost || pos.Index[i] >= 1<<fanBits {
-			return i
+		if pos.Index[i] < 1<<fanBits {
+			pos.Index[i] |= again << fanBits
 		}
-		pos.Index[i] |= again << fanBits
 	}
-	return -1
 }
 
-// fannedOut is the error of a record that became too many rows, of which one is given.
-func fannedOut(w *work, pos batch.Positions, row int) error {
-	at := batch.Offset{At: pos.Offset[row], Index: pos.Index[row] & (1<<fanBits - 1)}
-	return located(batch.Bad{Split: w.rng.Splits[pos.Split[row]].Split, At: at, Err: fault.New(fault.FanOutTooLarge, "one record became more than %d rows", fanMost).
-		WithHint("join with a table that has fewer rows for a key")})
+// tooMany refuses the rows of records that became more than positions can tell apart. They are refused whole: half of what a
+// join finds is nothing that anybody asked for.
+func (f *Flow) tooMany(w *work, unfit map[int32]*fault.Error) {
+	for i, n := 0, w.len(); i < n; {
+		from, end := w.result.Row[w.row(i)], i+1
+		for end < n && w.result.Row[w.row(end)] == from {
+			end++
+		}
+		if end-i > fanMost || end-i > 1 && f.unnumbered(w, from) {
+			err := fault.New(fault.FanOutTooLarge, "the record became %d rows; %d can be told apart", end-i, fanMost).
+				WithHint("join with a table that has fewer rows for a key")
+			for ; i < end; i++ {
+				unfit[w.row(i)] = err
+			}
+		}
+		i = end
+	}
+}
+
+// unnumbered reports whether the rows made of an input row cannot be numbered, since it comes from so large a commit of a table
+// that its own place takes the bits. Only a table that replaces keys knows rows by such numbers (places).
+func (f *Flow) unnumbered(w *work, from int32) bool {
+	return w.rows.Pos.Index[from] >= 1<<fanBits && f.table != nil && len(f.plan.Table.Keys) > 0 && w.rows.Col(table.PlaceColumn) == nil
 }

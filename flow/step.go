@@ -155,7 +155,7 @@ func (f *Flow) inputs(w *work) ([]eval.Input, func()) {
 	return inputs, func() { snapshot.Close() }
 }
 
-// judge takes out rows behind the cut, then those that expectations drop, then those that the table cannot hold. Such a row
+// judge takes out rows behind the cut, then those that expectations drop, then those that cannot be held. Such a row
 // may move the cut, and then the expectations are judged again on what is left, so that their counts are of committed rows
 // only.
 func (f *Flow) judge(w *work) error {
@@ -252,7 +252,7 @@ func (w *work) row(i int) int32 {
 }
 
 // in returns the rows that are in, with their positions, and their sequences.
-func (w *work) in() (batch.Columns, batch.Column, error) {
+func (w *work) in() (batch.Columns, batch.Column) {
 	rows, sequence, from := w.result.Rows, w.result.Sequence, w.result.Row
 	if w.index != nil {
 		rows = rows.Take(w.index)
@@ -266,10 +266,8 @@ func (w *work) in() (batch.Columns, batch.Column, error) {
 		from = taken
 	}
 	rows.Pos = w.rows.Pos.Take(from)
-	if row := fanOut(rows.Pos, from); row >= 0 {
-		return rows, sequence, fannedOut(w, rows.Pos, row)
-	}
-	return rows, sequence, nil
+	fanOut(rows.Pos, from)
+	return rows, sequence
 }
 
 // advance is what the batch does to the flow's own state.

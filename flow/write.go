@@ -22,10 +22,7 @@ func (f *Flow) write(ctx context.Context, w *work) error {
 		f.done(w, f.state.NextBatch())
 		return nil
 	}
-	rows, sequence, err := w.in()
-	if err != nil {
-		return err
-	}
+	rows, sequence := w.in()
 	switch {
 	case f.sink != nil:
 		return f.deliver(ctx, w, rows)

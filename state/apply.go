@@ -283,10 +283,11 @@ func (a *applier) inserted(k, floor []byte, kept []int32) error {
 		return nil
 	}
 	for _, row := range kept {
-		a.w.feed.insert(k[tupleAt:], floor, positionAt(&a.e.Positions, row), int(row))
+		if err := a.w.feed.insert(k[tupleAt:], floor, positionAt(&a.e.Positions, row), int(row)); err != nil {
+			return err
+		}
 	}
-	a.w.feed.keyEnd()
-	return nil
+	return a.w.feed.keyEnd()
 }
 
 // deleted tells the change feed and the digest of the old rows of a key.

@@ -21,7 +21,7 @@ var crashAt = flag.Int("crash", 0, "of TestCrashAtEveryWrite: this write alone")
 
 // TestCrashAtEveryWrite lets the power fail before the k-th write to the disk, for every k, in the life of a store: batches of
 // table flows, planned and delivered batches of a sink flow, a once flow that finishes, groups that spill, checkpoint resets, full
-// refreshes, a change feed that is trimmed, a schema that grows, a new reader's copy. Of what was written and not synced nothing,
+// refreshes, a change feed that is trimmed or written ahead of its commit, a schema that grows, a new reader's copy. Of what was written and not synced nothing,
 // a random half, or everything reaches the disk.
 //
 // What is found then must be exactly what the store was after one of the steps: not before the last one that had been acknowledged as
@@ -268,7 +268,7 @@ func trimmed() (out []step) {
 // open opens the store for the pipeline as it is first, or as it is later.
 func (l *life) open(more bool) {
 	var err error
-	l.s, err = Open(Options{Dir: "db", FS: l.fs, Pipeline: "p", MemTableSize: 256 << 10, FloorBudget: l.floors, OnFault: func(err error) { l.t.Errorf("store failed: %v", err) }})
+	l.s, err = Open(Options{Dir: "db", FS: l.fs, Pipeline: "p", MemTableSize: 256 << 10, FloorBudget: l.floors, FeedAhead: l.floors, OnFault: func(err error) { l.t.Errorf("store failed: %v", err) }})
 	ok(l.t, err)
 	l.define(more)
 }

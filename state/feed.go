@@ -16,14 +16,14 @@ type changeSet struct {
 	floors  batch.Keys
 	places  batch.Keys // positions of the rows in the table
 	ordinal int32      // of the first row not yet written
-	emit    func(ordinal int32, chunk []byte)
+	emit    func(ordinal int32, chunk []byte) error
 	scratch []byte
 }
 
 // manyRows is how far a chunk may grow past its size to keep the rows of a key together.
 const manyRows = 4 * chunkRows
 
-func newChangeSet(s *schema, emit func(ordinal int32, chunk []byte)) *changeSet {
+func newChangeSet(s *schema, emit func(ordinal int32, chunk []byte) error) *changeSet {
 	c := &changeSet{version: len(s.Versions) - 1, rows: newRowDecoder(s, s.visible()), emit: emit}
 	c.clear()
 	return c
@@ -42,19 +42,19 @@ func (c *changeSet) stored(change batch.Change, tuple, floor []byte, place rowPo
 	if err := c.rows.append(row); err != nil {
 		return err
 	}
-	c.added(change, tuple, floor, place)
-	return nil
+	return c.added(change, tuple, floor, place)
 }
 
-func (c *changeSet) added(change batch.Change, tuple, floor []byte, place rowPosition) {
+func (c *changeSet) added(change batch.Change, tuple, floor []byte, place rowPosition) error {
 	c.change = append(c.change, change)
 	appendTuple(&c.keys, tuple)
 	appendTuple(&c.floors, floor)
 	c.places.Bytes = appendPosition(c.places.Bytes, place)
 	c.places.Offsets = append(c.places.Offsets, uint32(len(c.places.Bytes)))
 	if len(c.change) >= manyRows {
-		c.flush()
+		return c.flush()
 	}
+	return nil
 }
 
 func appendTuple(k *batch.Keys, tuple []byte) {
@@ -63,38 +63,69 @@ func appendTuple(k *batch.Keys, tuple []byte) {
 }
 
 // keyEnd says that the rows of a key are complete.
-func (c *changeSet) keyEnd() {
+func (c *changeSet) keyEnd() error {
 	if len(c.change) >= chunkRows {
-		c.flush()
+		return c.flush()
 	}
+	return nil
 }
 
 // flush writes what has been collected.
-func (c *changeSet) flush() {
+func (c *changeSet) flush() error {
 	cols := c.rows.columns()
 	set := rowSet{version: c.version, change: c.change, keys: &c.keys, sequence: &c.floors, places: &c.places}
 	for i := range cols.Cols {
 		set.cols = append(set.cols, &cols.Cols[i])
 	}
-	_ = set.cut(len(c.change), func(from, to int) error {
+	err := set.cut(len(c.change), func(from, to int) error {
 		c.scratch = appendChunk(c.scratch[:0], &set, from, to)
-		c.emit(c.ordinal, c.scratch)
+		if err := c.emit(c.ordinal, c.scratch); err != nil {
+			return err
+		}
 		c.ordinal += int32(to - from)
 		return nil
 	})
 	c.clear()
+	return err
 }
 
 // feedWriter writes the change feed of one commit.
+//
+// The old rows of a batch's keys are without bound: one record may replace millions of rows. What does not fit in
+// Options.FeedAhead is therefore written ahead of the commit, in batches of its own (D-30). It stands there under the number
+// of a commit that does not exist yet, which no reader looks for. If the commit does not come, it is removed: by Abort, and
+// after a crash when the table is opened (dropAhead), before anything else can be written under that number.
 type feedWriter struct {
 	*changeSet
 	sources []*batch.Column // the batch's columns, in the order of the schema's latest version
+	held    int64           // bytes of chunks that are in the commit's own batch
+	ahead   bool            // some were written ahead
 }
 
-func newFeedWriter(b *pebble.Batch, s *schema, instance uint32, commit int64) *feedWriter {
-	return &feedWriter{changeSet: newChangeSet(s, func(ordinal int32, chunk []byte) {
-		must(b.Set(chunkKey(kindChanges, instance, batch.Offset{At: commit, Index: ordinal}), chunk, nil))
-	})}
+func newFeedWriter(w *Writer) *feedWriter {
+	s, id := w.t.store, w.t.record.Instance
+	f := &feedWriter{}
+	f.changeSet = newChangeSet(w.schema, func(ordinal int32, chunk []byte) error {
+		k := chunkKey(kindChanges, id, batch.Offset{At: w.commit, Index: ordinal})
+		if f.held+int64(len(chunk)) <= s.o.FeedAhead {
+			f.held += int64(len(chunk))
+			return w.b.Set(k, chunk, nil)
+		}
+		f.ahead = true
+		return s.update(func(b *pebble.Batch) { must(b.Set(k, chunk, nil)) })
+	})
+	return f
+}
+
+// dropAhead removes what was written ahead of a commit that did not come.
+func (t *Table) dropAhead() error {
+	s, id := t.store, t.record.Instance
+	from, to := chunkKey(kindChanges, id, batch.Offset{At: t.version.version + 1}), prefixEnd(idKey(kindChanges, id))
+	err := s.each(s.db, from, to, func([]byte, []byte) error { return errEnough })
+	if err != errEnough || s.o.ReadOnly {
+		return err
+	}
+	return s.update(func(b *pebble.Batch) { must(b.DeleteRange(from, to, nil)) })
 }
 
 func (f *feedWriter) delete(tuple, floor []byte, place rowPosition, row []byte) error {
@@ -102,16 +133,16 @@ func (f *feedWriter) delete(tuple, floor []byte, place rowPosition, row []byte) 
 }
 
 // insert adds row i of the batch.
-func (f *feedWriter) insert(tuple, floor []byte, place rowPosition, i int) {
+func (f *feedWriter) insert(tuple, floor []byte, place rowPosition, i int) error {
 	for c := range f.sources {
 		f.rows.into[c].AppendFrom(f.sources[c], i)
 	}
 	f.rows.len++
-	f.added(batch.InsertRow, tuple, floor, place)
+	return f.added(batch.InsertRow, tuple, floor, place)
 }
 
 // finish writes the last chunk and returns the number of changes.
-func (f *feedWriter) finish() int64 {
-	f.flush()
-	return int64(f.ordinal)
+func (f *feedWriter) finish() (int64, error) {
+	err := f.flush()
+	return int64(f.ordinal), err
 }

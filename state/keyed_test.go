@@ -63,7 +63,7 @@ func newHistory(t *rapid.T) *history {
 
 func (h *history) open() {
 	var err error
-	h.s, err = Open(Options{Dir: "db", FS: h.fs, Pipeline: "p", FloorBudget: h.budget, OnFault: func(err error) { h.t.Fatal(err) }})
+	h.s, err = Open(Options{Dir: "db", FS: h.fs, Pipeline: "p", FloorBudget: h.budget, FeedAhead: h.budget, OnFault: func(err error) { h.t.Fatal(err) }})
 	h.ok(err)
 	spec := ticks
 	spec.Feed = h.feed

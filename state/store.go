@@ -28,6 +28,7 @@ type Options struct {
 	CacheSize    int64               // bytes of block cache; 0 is 64 MiB
 	MemTableSize int64               // bytes of one memtable, of which there are two; 0 is 64 MiB
 	FloorBudget  int64               // bytes of memory for the floors of all keyed tables; 0 is 256 MiB
+	FeedAhead    int64               // bytes of a commit's change feed that are held in memory; 0 is 4 MiB
 	KeptEvents   int                 // events kept in the log; 0 is 100 000
 	Logger       *slog.Logger        // nil discards
 	OnFault      func(error)         // called once when the store cannot go on; it should end the process
@@ -40,6 +41,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.CacheSize, 64<<20)
 	setDefault(&o.MemTableSize, 64<<20)
 	setDefault(&o.FloorBudget, 256<<20)
+	setDefault(&o.FeedAhead, 4<<20)
 	setDefault(&o.KeptEvents, 100_000)
 	if o.FS == nil {
 		o.FS = vfs.Default

@@ -167,7 +167,7 @@ func (t *Table) copyRows(ctx context.Context, flow uint32, r *readerRecord) erro
 	}
 	c := &copier{t: t, ctx: ctx, flow: flow, r: r, b: s.db.NewBatch()}
 	defer func() { c.b.Close() }()
-	c.set = newChangeSet(&t.record.Schema, func(ordinal int32, chunk []byte) { must(c.b.Set(copyKey(id, flow, ordinal), chunk, nil)) })
+	c.set = newChangeSet(&t.record.Schema, func(ordinal int32, chunk []byte) error { return c.b.Set(copyKey(id, flow, ordinal), chunk, nil) })
 	c.set.ordinal = r.Copied
 	from := idKey(kindRows, id)
 	if len(r.Cursor) > 0 {
@@ -176,7 +176,9 @@ func (t *Table) copyRows(ctx context.Context, flow uint32, r *readerRecord) erro
 	if err := c.copy(from, prefixEnd(idKey(kindRows, id))); err != nil {
 		return err
 	}
-	c.set.flush()
+	if err := c.set.flush(); err != nil {
+		return err
+	}
 	r.Copying, r.Cursor = false, nil
 	return c.save()
 }
@@ -205,7 +207,9 @@ func (c *copier) copy(from, to []byte) error {
 		}
 		if c.b.Len() >= chunkBytes {
 			c.r.Cursor = bytes.Clone(k)
-			c.set.flush()
+			if err := c.set.flush(); err != nil {
+				return err
+			}
 			if err := c.save(); err != nil {
 				return err
 			}
@@ -249,8 +253,7 @@ func (c *copier) group(it *pebble.Iterator, k []byte) error {
 			return s.readFailed(err)
 		}
 	}
-	c.set.keyEnd()
-	return nil
+	return c.set.keyEnd()
 }
 
 // save commits the chunks written so far and how far the copy is.

@@ -153,6 +153,9 @@ func (t *Table) load() (err error) {
 	if t.digest, err = s.digestOf(s.db, &t.record, t.version.version); err != nil {
 		return err
 	}
+	if err := t.dropAhead(); err != nil {
+		return err
+	}
 	return t.loadReaders()
 }
 

@@ -60,7 +60,7 @@ func (t *Table) Begin(ctx context.Context) (*Writer, error) {
 		}
 	}
 	if t.record.Feed {
-		w.feed = newFeedWriter(w.b, w.schema, t.record.Instance, w.commit)
+		w.feed = newFeedWriter(w)
 	}
 	if t.digester != nil {
 		sum := *t.digest
@@ -76,6 +76,9 @@ func (w *Writer) Abort() {
 	}
 	if w.applied {
 		w.t.floors.drop()
+	}
+	if w.feed != nil && w.feed.ahead {
+		_ = w.t.dropAhead() // a store that cannot do it has failed; the next one to open it will
 	}
 	w.end()
 }
@@ -128,7 +131,10 @@ func (w *Writer) finish(now int64) error {
 	w.version.version, w.version.time = w.commit, now
 	log := commitRecord{w.version.rows, w.version.bytes, now}
 	if w.feed != nil {
-		w.out.Changes = w.feed.finish()
+		var err error
+		if w.out.Changes, err = w.feed.finish(); err != nil {
+			return err
+		}
 		w.version.feed += w.out.Changes
 		log.rows, log.bytes = w.version.feed, 0
 	}

@@ -162,7 +162,7 @@ func (t *taken) bad(values []format.BadValue) ([]batch.Bad, error) {
 	var out []batch.Bad
 	var order []refused
 	for _, v := range values {
-		r := refused{t.splits[v.Index], t.offsets[v.Index], t.places[v.Index]}
+		r := refused{split: t.splits[v.Index], offset: t.offsets[v.Index], place: t.places[v.Index]}
 		b, err := t.badRecord(r)
 		if err != nil {
 			return nil, err
@@ -175,18 +175,30 @@ func (t *taken) bad(values []format.BadValue) ([]batch.Bad, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.Err = fault.New(fault.NullValue, "the record has no value").WithHint("on_null_value => 'ignore' leaves such records out")
+		b.Err = r.why()
 		out, order = append(out, b), append(order, r)
 	}
 	sortBoth(out, order)
 	return out, nil
 }
 
+func (r refused) why() *fault.Error {
+	if r.large > 0 {
+		return fault.New(fault.RecordTooLarge, "the record has %d bytes, which is more than the memory of the daemon is made for", r.large).
+			WithHint("raise sluice.memory_limit, or lower max.message.bytes of the topic")
+	}
+	return fault.New(fault.NullValue, "the record has no value").WithHint("on_null_value => 'ignore' leaves such records out")
+}
+
+// badRecord returns a record with all that is needed to keep it; one that is too large for the memory without its value.
 func (t *taken) badRecord(r refused) (batch.Bad, error) {
 	m := &t.moves[r.split]
 	var rec record
 	if err := t.parse(r.place, &rec); err != nil {
 		return batch.Bad{}, corrupt(m.p, r.offset, err)
+	}
+	if r.large > 0 {
+		return batch.Bad{Split: m.p.split, At: batch.Offset{At: r.offset}, Time: rec.time * 1000}, nil
 	}
 	return batch.Bad{
 		Split: m.p.split, At: batch.Offset{At: r.offset}, Time: rec.time * 1000,

@@ -88,7 +88,7 @@ func (s *Source) request(broker int32, first int) (*kmsg.FetchRequest, map[parti
 	req := kmsg.NewPtrFetchRequest()
 	req.MaxWaitMillis = int32(s.opts.client.FetchWait / time.Millisecond)
 	req.MinBytes = int32(s.opts.client.MinBytes)
-	req.MaxBytes = int32(s.opts.client.FetchBytes)
+	req.MaxBytes = int32(s.fetchBytes)
 	if !s.opts.client.Uncommitted {
 		req.IsolationLevel = 1
 	}
@@ -96,7 +96,7 @@ func (s *Source) request(broker int32, first int) (*kmsg.FetchRequest, map[parti
 	for i := range fetchable {
 		p := fetchable[(i+first)%len(fetchable)]
 		rp := kmsg.NewFetchRequestTopicPartition()
-		rp.Partition, rp.FetchOffset, rp.PartitionMaxBytes = p.number, p.next, int32(s.opts.client.PartitionBytes)
+		rp.Partition, rp.FetchOffset, rp.PartitionMaxBytes = p.number, p.next, int32(s.partitionBytes)
 		if last := len(req.Topics) - 1; last >= 0 && req.Topics[last].Topic == p.topic {
 			req.Topics[last].Partitions = append(req.Topics[last].Partitions, rp)
 		} else {
@@ -121,12 +121,12 @@ func (s *Source) fetchable(broker int32, to []*partition) []*partition {
 			total += p.size
 		}
 	}
-	if total >= int(s.opts.client.FetchBytes) {
+	if total >= int(s.fetchBytes) {
 		return to
 	}
 	for _, p := range s.parts {
 		if p.wanted && p.leader == broker && !p.gone && !p.outOfRange && p.err == nil &&
-			p.next < p.until && p.size < int(s.opts.client.PartitionBytes) {
+			p.next < p.until && p.size < int(s.partitionBytes) {
 			to = append(to, p)
 		}
 	}

@@ -38,7 +38,7 @@ func (s *Source) Read(ctx context.Context, from batch.Position, limit batch.Limi
 		if err := s.sameTopics(ctx, from, limit.Until); err != nil {
 			return fail(err)
 		}
-		s.assign(from, limit.Until)
+		s.assign(from, limit)
 		if err := s.recover(ctx); err != nil {
 			return fail(err)
 		}
@@ -69,11 +69,15 @@ func (s *Source) narrow(limit batch.Limit) batch.Limit {
 	return limit
 }
 
-// assign makes the partitions to read active, at their marks.
-func (s *Source) assign(from, until batch.Position) {
+// assign makes the partitions to read active, at their marks. What is fetched ahead is not more than two batches.
+func (s *Source) assign(from batch.Position, limit batch.Limit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := &s.reading
+	r, until := &s.reading, limit.Until
+	s.fetchBytes, s.partitionBytes = s.opts.client.FetchBytes, s.opts.client.PartitionBytes
+	if limit.Bytes > 0 {
+		s.fetchBytes, s.partitionBytes = min(s.fetchBytes, limit.Bytes), min(s.partitionBytes, limit.Bytes)
+	}
 	r.active = r.active[:0]
 	changed := false
 	for _, p := range s.parts {

@@ -189,7 +189,7 @@ func TestTakeUntilInsideAHole(t *testing.T) {
 	p := newPartition("t", 0, [16]byte{1}, 0)
 	s.parts = []*partition{p}
 	until := batch.Position{{Split: "t/0", Next: batch.Offset{At: 6}}}
-	s.assign(nil, until)
+	s.assign(nil, batch.Limit{Until: until})
 	v := kmsg.Record{Value: []byte("v")}
 	one := encodeBatch(3, 0, -1, v)
 	for range 2 {
@@ -210,12 +210,12 @@ func TestTakeUntilInsideAHole(t *testing.T) {
 	}
 	// A later end: what was fetched is still there, the hole behind it too.
 	p.push(recordBatch{first: 14, next: 20})
-	s.assign(batch.Position{{Split: "t/0", Next: batch.Offset{At: 6}}}, batch.Position{{Split: "t/0", Next: batch.Offset{At: 16}}})
+	s.assign(batch.Position{{Split: "t/0", Next: batch.Offset{At: 6}}}, batch.Limit{Until: batch.Position{{Split: "t/0", Next: batch.Offset{At: 16}}}})
 	take(13)
 	if p.pos != 16 {
 		t.Fatalf("position %d, want 16", p.pos)
 	}
-	s.assign(batch.Position{{Split: "t/0", Next: batch.Offset{At: 16}}}, batch.Position{{Split: "t/0", Next: batch.Offset{At: 20}}})
+	s.assign(batch.Position{{Split: "t/0", Next: batch.Offset{At: 16}}}, batch.Limit{Until: batch.Position{{Split: "t/0", Next: batch.Offset{At: 20}}}})
 	take()
 	if p.pos != 20 {
 		t.Fatalf("position %d, want 20", p.pos)

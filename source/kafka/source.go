@@ -49,6 +49,8 @@ type Source struct {
 	news    chan struct{} // something arrived: a waiting Read looks again
 	stale   chan struct{} // metadata is wanted now
 
+	fetchBytes, partitionBytes int64 // most bytes of an answer, and of all buffers; of a partition in one, and of its buffer
+
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	running sync.WaitGroup

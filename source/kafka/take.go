@@ -19,7 +19,7 @@ type taken struct {
 	places  []place
 	rows    []int32         // records that became rows
 	null    batch.Positions // of records without a value that were left out
-	refused []refused       // records without a value that on_null_value refuses
+	refused []refused       // records without a value that on_null_value refuses, and such that are too large
 	frames  []frame
 	moves   []move
 	spent   [][]byte // decompressed batches that are used up; their memory is free at the next Read
@@ -36,6 +36,7 @@ type refused struct {
 	split  int32
 	offset int64
 	place  place
+	large  int64 // its size, where that is why
 }
 
 func (r refused) compare(o refused) int {
@@ -117,7 +118,7 @@ func (s *Source) take(limit batch.Limit) (moved bool) {
 			r.first = at
 			break
 		}
-		s.takeFrom(r.active[at], rows[at], &left)
+		s.takeFrom(r.active[at], rows[at], &left, limit.Record)
 	}
 	if first > 0 {
 		t.swap(seam, moves)
@@ -163,8 +164,8 @@ func (s *Source) shares(rows, first int) (shares []int, next int) {
 }
 
 // takeFrom takes at most rows records of one partition, and stops after the one that uses up left, or in front of what
-// cannot be parsed.
-func (s *Source) takeFrom(p *partition, rows int, left *int64) {
+// cannot be parsed. A record larger than most is a bad one, unless most is 0.
+func (s *Source) takeFrom(p *partition, rows int, left *int64, most int64) {
 	t := &s.reading.records
 	m := move{p: p, from: p.pos - p.lost, lost: p.lost}
 	index := int32(len(t.moves))
@@ -195,7 +196,11 @@ func (s *Source) takeFrom(p *partition, rows int, left *int64) {
 		}
 		if rec.offset >= p.pos {
 			size := int64(next - p.at)
-			t.add(p, &rec, index, s.opts.nulls, &m)
+			if most > 0 && size > most {
+				t.tooLarge(p, &rec, index, size, &m)
+			} else {
+				t.add(p, &rec, index, s.opts.nulls, &m)
+			}
 			m.bytes += size
 			*left -= size
 			rows--
@@ -264,18 +269,30 @@ func (t *taken) add(p *partition, rec *record, split int32, nulls nullPolicy, m 
 		t.null.Split, t.null.Offset, t.null.Index = append(t.null.Split, split), append(t.null.Offset, rec.offset), append(t.null.Index, 0)
 		return
 	}
-	if p.frame < 0 {
-		p.frame = int32(len(t.frames))
-		t.frames = append(t.frames, frame{p.batch, p.data})
-	}
-	if rec.value == nil && nulls == refuseNulls {
-		t.refused = append(t.refused, refused{split, rec.offset, place{p.frame, int32(p.at)}})
+	if at := t.placeOf(p); rec.value == nil && nulls == refuseNulls {
+		t.refused = append(t.refused, refused{split: split, offset: rec.offset, place: at})
 		return
 	}
 	t.values = append(t.values, rec.value)
 	t.offsets = append(t.offsets, rec.offset)
 	t.splits = append(t.splits, split)
 	t.places = append(t.places, place{p.frame, int32(p.at)})
+}
+
+// tooLarge adds a record that no row is made of, since it would not fit in memory.
+func (t *taken) tooLarge(p *partition, rec *record, split int32, size int64, m *move) {
+	m.records++
+	m.time = rec.time
+	t.refused = append(t.refused, refused{split, rec.offset, t.placeOf(p), size})
+}
+
+// placeOf is where the next record of a partition begins.
+func (t *taken) placeOf(p *partition) place {
+	if p.frame < 0 {
+		p.frame = int32(len(t.frames))
+		t.frames = append(t.frames, frame{p.batch, p.data})
+	}
+	return place{p.frame, int32(p.at)}
 }
 
 // spend notes that a batch is used up.
