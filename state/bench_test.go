@@ -57,18 +57,21 @@ func BenchmarkKeyedApply(b *testing.B) {
 		keys int
 		rows int
 		feed bool
-	}{{"1M_keys/64k", 1_000_000, 64 << 10, false}, {"1M_keys/8k", 1_000_000, 8 << 10, false}, {"1M_keys/64k_feed", 1_000_000, 64 << 10, true}} {
-		b.Run(c.name, func(b *testing.B) { benchmarkApply(b, c.keys, c.rows, c.feed) })
+		keep bool
+	}{{"1M_keys/64k", 1_000_000, 64 << 10, false, false}, {"1M_keys/8k", 1_000_000, 8 << 10, false, false}, {"1M_keys/64k_feed", 1_000_000, 64 << 10, true, false},
+		{"1M_keys/64k_digest", 1_000_000, 64 << 10, false, true}} {
+		b.Run(c.name, func(b *testing.B) { benchmarkApply(b, c.keys, c.rows, c.feed, c.keep) })
 	}
 }
 
-func benchmarkApply(b *testing.B, keys, rows int, feed bool) {
+func benchmarkApply(b *testing.B, keys, rows int, feed, keep bool) {
 	s, err := Open(Options{Dir: b.TempDir(), Pipeline: "p", CacheSize: 512 << 20})
 	ok(b, err)
 	spec := wide
 	spec.Feed = feed
 	table, err := s.Table(spec)
 	ok(b, err)
+	ok(b, table.KeepDigest(context.Background(), keep))
 	f, err := s.Flow("f")
 	ok(b, err)
 	r := rand.New(rand.NewPCG(1, 2))

@@ -22,27 +22,36 @@ configuration:
   sluice.listen: 127.0.0.1:0
 `
 
-// passThrough stores every record as it comes.
-const passThrough = `CREATE STREAMING TABLE t;
-CREATE FLOW f AS INSERT INTO t BY NAME SELECT * FROM STREAM %s;
-`
+// flow is a pipeline of one flow into the table t.
+type flow struct {
+	query  string // what stands behind the table's name and properties; %s is the source
+	want   rows
+	digest bool // the table keeps one (D-29), which is verified
+}
 
-// replaceUsing keeps the newest version of every key.
-const replaceUsing = `CREATE STREAMING TABLE t FLOW REPLACE USING (id) SEQUENCE BY seq BY NAME SELECT * FROM STREAM %s;
-`
+// passThrough stores every record as it comes, replaceUsing keeps the newest version of every key.
+const (
+	passThrough  = "AS SELECT * FROM STREAM %s;\n"
+	replaceUsing = "FLOW REPLACE USING (id) SEQUENCE BY seq BY NAME SELECT * FROM STREAM %s;\n"
+)
 
-func readKafka() string {
-	return fmt.Sprintf("read_kafka(subscribe => '%s', format => 'json', schema => '%s')", topic, batch.DDL(fields))
+func (f flow) sql() string {
+	source := fmt.Sprintf("read_kafka(subscribe => '%s', format => 'json', schema => '%s')", topic, batch.DDL(fields))
+	table := "CREATE STREAMING TABLE t "
+	if f.digest {
+		table += "TBLPROPERTIES ('sluice.digest' = 'true') "
+	}
+	return table + fmt.Sprintf(f.query, source)
 }
 
 // runFlow runs a pipeline until it has read the whole topic. The time counted is that in which flows run; CPU and memory
 // are those of the whole process.
-func runFlow(ctx context.Context, processor, address, dir, sql string, want rows) (s sample, err error) {
+func runFlow(ctx context.Context, processor, address, dir string, f flow) (s sample, err error) {
 	if dir, err = os.MkdirTemp(dir, "flow-"); err != nil {
 		return s, err
 	}
 	defer os.RemoveAll(dir)
-	for name, text := range map[string]string{"pipeline.yml": spec, "flow.sql": fmt.Sprintf(sql, readKafka())} {
+	for name, text := range map[string]string{"pipeline.yml": spec, "flow.sql": f.sql()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return s, err
 		}
@@ -68,7 +77,12 @@ func runFlow(ctx context.Context, processor, address, dir, sql string, want rows
 	if err := json.Unmarshal(out, &got); err != nil {
 		return s, fmt.Errorf("the query printed %q: %w", out, err)
 	}
-	return s, got.check(want)
+	if f.digest {
+		if _, _, err := verb("digest", "--verify"); err != nil {
+			return s, err
+		}
+	}
+	return s, got.check(f.want)
 }
 
 // running is the time between the events in which flows began to run and had ended.

@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&b.keys, "keys", 1_000_000, "keys of the topic; each has five records")
 	flags.IntVar(&b.pairs, "pairs", 5, "how often each thing is measured beside a plain consume")
-	flags.StringVar(&b.only, "only", "", "measure only what has this in its name: decode, pass or replace")
+	flags.StringVar(&b.only, "only", "", "measure only what has this in its name: decode, pass, replace or digest")
 	flags.StringVar(&b.processor, "processor", "", "the processor to measure (default: built from this module)")
 	flags.StringVar(&b.against, "against", "", "a second processor, measured in turn with the first")
 	flags.StringVar(&b.dir, "dir", "", "folder for state (default: that of temporary files)")
@@ -68,6 +68,7 @@ type bench struct {
 // subject is one thing that is measured.
 type subject struct {
 	name string
+	base string // the subject right before it that it is compared with, too
 	run  func(context.Context) (sample, error)
 }
 
@@ -104,24 +105,28 @@ func (b *bench) run(ctx context.Context, out io.Writer) (err error) {
 
 // choose lists what is measured.
 func (b *bench) choose() {
-	flow := func(name, sql string, want rows) {
-		b.add(name, func(ctx context.Context) (sample, error) {
-			return runFlow(ctx, b.processor, b.address, b.dir, sql, want)
-		})
+	measure := func(name, base string, f flow) {
+		b.add(name, base, func(ctx context.Context) (sample, error) { return runFlow(ctx, b.processor, b.address, b.dir, f) })
 		if b.against != "" {
-			b.add(name+", "+filepath.Base(b.against), func(ctx context.Context) (sample, error) { return runFlow(ctx, b.against, b.address, b.dir, sql, want) })
+			b.add(name+", "+filepath.Base(b.against), name, func(ctx context.Context) (sample, error) { return runFlow(ctx, b.against, b.address, b.dir, f) })
 		}
 	}
-	b.add("consume + decode", func(ctx context.Context) (sample, error) {
+	b.add("consume + decode", "", func(ctx context.Context) (sample, error) {
 		return runRole(ctx, "decoded", b.address, b.keys, allRows(b.keys))
 	})
-	flow("pass-through flow", passThrough, allRows(b.keys))
-	flow("REPLACE USING flow", replaceUsing, newestRows(b.keys))
+	for _, f := range []struct {
+		name string
+		flow
+	}{{"pass-through flow", flow{passThrough, allRows(b.keys), false}}, {"REPLACE USING flow", flow{replaceUsing, newestRows(b.keys), false}}} {
+		measure(f.name, "", f.flow)
+		f.digest = true
+		measure(f.name+", digest", f.name, f.flow)
+	}
 }
 
-func (b *bench) add(name string, run func(context.Context) (sample, error)) {
+func (b *bench) add(name, base string, run func(context.Context) (sample, error)) {
 	if strings.Contains(strings.ToLower(name), strings.ToLower(b.only)) {
-		b.subjects = append(b.subjects, subject{name, run})
+		b.subjects = append(b.subjects, subject{name, base, run})
 	}
 }
 
@@ -135,7 +140,7 @@ func (b *bench) measure(ctx context.Context, out io.Writer) (plain []sample, res
 		return nil, nil, err
 	}
 	for _, s := range b.subjects {
-		results = append(results, &result{name: s.name})
+		results = append(results, &result{name: s.name, base: s.base})
 	}
 	for pair := range b.pairs {
 		for i, s := range b.subjects {

@@ -14,6 +14,7 @@ import (
 // result are the samples of one thing measured, each with the plain consume right before it.
 type result struct {
 	name    string
+	base    string // another result of the same rounds, to which it is a ratio as well
 	samples []sample
 	plain   []sample
 }
@@ -34,6 +35,13 @@ func report(w io.Writer, keys int, plain []sample, results []*result) {
 		line(r.name, r.samples, spread(ratios))
 	}
 	t.Flush()
+	for _, r := range results {
+		for _, base := range results {
+			if base.name == r.base {
+				fmt.Fprintf(w, "%s: %s of %s\n", r.name, strings.Replace(spread(speedups(base.samples, r.samples)), "\t", ", ", 1), base.name)
+			}
+		}
+	}
 }
 
 // seconds is a sample's time.
