@@ -35,17 +35,7 @@ func (c *clock) free() {
 
 // call writes the query with calls of the clock in place of parameter 1.
 func (c *clock) call(sql string) string {
-	call := fmt.Sprintf("%s(%d)", C.SLUICE_CLOCK, c.handle)
-	var out strings.Builder
-	for len(sql) > 0 {
-		n := plainText(sql)
-		out.WriteString(strings.ReplaceAll(sql[:n], "$1", call))
-		sql = sql[n:]
-		n = quotedText(sql)
-		out.WriteString(sql[:n])
-		sql = sql[n:]
-	}
-	return out.String()
+	return replaced(sql, "$1", fmt.Sprintf("%s(%d)", C.SLUICE_CLOCK, c.handle))
 }
 
 // plainText returns how far sql has no quotes.

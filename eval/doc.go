@@ -14,7 +14,10 @@
 //
 // It does not know Spark SQL (that is dialect), tables, flows or expectations, and keeps nothing between two runs.
 //
-// scan.c is the table function through which DuckDB reads inputs, clock.c the function that gives the batch time, result.c
+// function.go computes in Go, a chunk at a time, the functions of Spark that DuckDB lacks (from_json); what they make NULL is counted
+// once for each row of a run that succeeds.
+//
+// scan.c is the table function through which DuckDB reads inputs, clock.c the function that gives the batch time, function.c that which calls Go, result.c
 // walks a result; layout.go describes types to all. duckdb.h is DuckDB's own header, of the version that go.mod pins; Open
 // refuses to work with another one.
 package eval

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	duckdb "github.com/duckdb/duckdb-go-bindings"
@@ -31,9 +32,11 @@ type Options struct {
 type Engine struct {
 	db      duckdb.Database
 	threads int
+	zone    *time.Location
 
 	mu         sync.Mutex
 	statements map[*Statement]struct{}
+	functions  map[string]bool // those that DuckDB knows by name
 }
 
 // libraryVersion is the DuckDB that duckdb.h belongs to.
@@ -51,7 +54,11 @@ func Open(opt Options) (*Engine, error) {
 	if opt.Zone == "" {
 		opt.Zone = "UTC"
 	}
-	e := &Engine{threads: opt.Threads, statements: map[*Statement]struct{}{}}
+	zone, err := time.LoadLocation(opt.Zone)
+	if err != nil {
+		return nil, unknownZone(opt.Zone, err)
+	}
+	e := &Engine{threads: opt.Threads, zone: zone, statements: map[*Statement]struct{}{}, functions: map[string]bool{}}
 	if err := e.open(opt); err != nil {
 		return nil, err
 	}
@@ -109,10 +116,14 @@ func (e *Engine) configure(opt Options) error {
 		return fault.New(fault.InternalError, "DuckDB does not take the engine's functions")
 	}
 	if err := execute(conn, "SET GLOBAL TimeZone = "+quoteText(opt.Zone)); err != nil {
-		return fault.New(fault.InvalidTimeZone, "DuckDB does not know the time zone %q", opt.Zone).
-			Because(err).WithHint("use a name of the IANA time zone database, such as Europe/Berlin")
+		return unknownZone(opt.Zone, err)
 	}
 	return execute(conn, "SET GLOBAL lock_configuration = true")
+}
+
+func unknownZone(name string, err error) error {
+	return fault.New(fault.InvalidTimeZone, "there is no time zone %q", name).
+		Because(err).WithHint("use a name of the IANA time zone database, such as Europe/Berlin")
 }
 
 // Close frees the engine and the statements that are still open. None may be running.

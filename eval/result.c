@@ -14,7 +14,7 @@ bool sluice_execute(sluice_run *run, bool parameter, int64_t micros) {
 
 // Describes vector, which has the given rows, and its children. A streaming result has been copied into flat vectors, at
 // every depth, so data and validity are all there is.
-static void view(sluice_view *views, const sluice_node *node, duckdb_vector vector, idx_t rows) {
+void sluice_view_vector(sluice_view *views, const sluice_node *node, duckdb_vector vector, idx_t rows) {
 	views->data = duckdb_vector_get_data(vector);
 	views->valid = duckdb_vector_get_validity(vector);
 	views->rows = rows;
@@ -25,7 +25,7 @@ static void view(sluice_view *views, const sluice_node *node, duckdb_vector vect
 	const sluice_node *child = node + 1;
 	for (int i = 0; i < node->children; i++) {
 		duckdb_vector v = node->layout == SLUICE_LIST ? vector : duckdb_struct_vector_get_child(vector, i);
-		view(views + (child - node), child, v, rows);
+		sluice_view_vector(views + (child - node), child, v, rows);
 		child += child->size;
 	}
 }
@@ -43,7 +43,7 @@ int64_t sluice_fetch(sluice_run *run) {
 		}
 		const sluice_node *node = run->nodes;
 		for (idx_t i = 0; i < run->column_count; i++) {
-			view(run->views + (node - run->nodes), node, duckdb_data_chunk_get_vector(run->chunk, i), rows);
+			sluice_view_vector(run->views + (node - run->nodes), node, duckdb_data_chunk_get_vector(run->chunk, i), rows);
 			node += node->size;
 		}
 		return (int64_t)rows;

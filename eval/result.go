@@ -11,6 +11,7 @@ import (
 	"sluice/batch"
 	"sluice/eval/dialect"
 	"sluice/fault"
+	"sluice/format"
 )
 
 // Result is what a statement made of its inputs: columns of equal length. It belongs to the statement, which uses the
@@ -21,6 +22,7 @@ type Result struct {
 	Checks   []batch.Column // BOOLEAN, one per expectation; null is not TRUE (D-4)
 	Ran      []batch.Column // of RunIsolated: one per expectation, null where it raised an error
 	Row      []int32        // when asked for: the input row each row was made of
+	Nulled   format.Nulled  // what from_json and its like made NULL because they could not read it (D-14)
 }
 
 // results is the memory of one Result.
@@ -29,6 +31,7 @@ type results struct {
 	columns  []output // those of a guarded statement; a plain one has fewer
 	guarded  bool
 	rows     int
+	nulled   format.Nulled
 	taken    []batch.Column
 }
 
@@ -44,6 +47,9 @@ func (r *results) init(c *dialect.Compiled) {
 // truncate drops the rows from n on.
 func (r *results) truncate(n int) {
 	r.rows = n
+	if n == 0 {
+		r.nulled = format.Nulled{}
+	}
 	for i := range r.columns {
 		r.columns[i].truncate(n)
 	}
@@ -67,7 +73,7 @@ func (r *results) take() (Result, error) {
 		r.taken[i] = r.columns[i].column()
 	}
 	rest, n := r.taken, len(r.compiled.Columns)
-	out := Result{Rows: batch.Columns{Fields: r.compiled.Columns, Cols: rest[:n:n], Len: r.rows}}
+	out := Result{Rows: batch.Columns{Fields: r.compiled.Columns, Cols: rest[:n:n], Len: r.rows}, Nulled: r.nulled}
 	rest = rest[n:]
 	if r.compiled.Sequence.Kind != batch.Void {
 		out.Sequence, rest = rest[0], rest[1:]

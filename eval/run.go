@@ -116,12 +116,22 @@ func (s *Statement) pass(ctx context.Context, p *prepared, at time.Time, out *re
 	for more := true; err == nil && more; {
 		more, err = s.fetch(ctx, p, out)
 	}
-	return s.finish(p, err)
+	if err = s.finish(p, err); err == nil {
+		for _, f := range s.functions {
+			nulled, _ := f.take()
+			out.nulled.Documents += nulled.Documents
+			out.nulled.Fields += nulled.Fields
+		}
+	}
+	return err
 }
 
 // start begins a run of p; finish must follow.
 func (s *Statement) start(ctx context.Context, p *prepared, at time.Time) error {
 	s.runs++
+	for _, f := range s.functions {
+		f.take() // what a run left that failed
+	}
 	if s.clock != nil {
 		s.clock.micros = at.UnixMicro()
 	}
@@ -156,6 +166,11 @@ func (s *Statement) finish(p *prepared, err error) error {
 func (s *Statement) failure(ctx context.Context, p *prepared) error {
 	if err := s.scanFailure(); err != nil {
 		return err
+	}
+	for _, f := range s.functions {
+		if _, err := f.take(); err != nil {
+			return err
+		}
 	}
 	kind := C.duckdb_result_error_type(&p.run.result)
 	if kind == C.DUCKDB_ERROR_INTERRUPT && ctx.Err() != nil {

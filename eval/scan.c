@@ -237,6 +237,10 @@ static void fill(duckdb_vector vector, const sluice_node *node, const sluice_buf
 	}
 }
 
+void sluice_fill(duckdb_vector vector, const sluice_node *node, const sluice_buffers *buffers, idx_t rows) {
+	fill(vector, node, buffers, 0, rows, true);
+}
+
 static void fill_row_numbers(duckdb_vector vector, idx_t row, idx_t n) {
 	int32_t *out = duckdb_vector_get_data(vector);
 	for (idx_t i = 0; i < n; i++) {

@@ -80,6 +80,17 @@ typedef struct {
 duckdb_state sluice_register_scan(duckdb_connection connection);
 duckdb_state sluice_register_clock(duckdb_connection connection);
 
+// Makes a function that is computed in Go known under a name: of the given arguments, behind the handle of what computes it.
+// types and nodes are those of the arguments and then of the result; DuckDB's side keeps both, and frees them.
+duckdb_state sluice_register_function(duckdb_connection connection, const char *name, bool quiet, duckdb_logical_type *types,
+                                      idx_t arguments, sluice_node *nodes, idx_t argument_nodes);
+
+// Describes a flat vector of the given rows, and its children.
+void sluice_view_vector(sluice_view *views, const sluice_node *node, duckdb_vector vector, idx_t rows);
+
+// Writes the first rows of a column to a vector, which gets copies of all.
+void sluice_fill(duckdb_vector vector, const sluice_node *node, const sluice_buffers *buffers, idx_t rows);
+
 // Starts the statement. With parameter, parameter 1 is the batch time in microseconds. False means an error in run->result.
 bool sluice_execute(sluice_run *run, bool parameter, int64_t micros);
 

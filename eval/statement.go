@@ -22,18 +22,19 @@ import (
 // Statement is a query made ready: a connection of its own, a view for each relation it reads, and the prepared SQL. It
 // is used by one goroutine at a time.
 type Statement struct {
-	engine   *Engine
-	compiled *dialect.Compiled
-	conn     duckdb.Connection
-	sources  []*source
-	clock    *clock // nil unless the plain statement calls it
-	plain    *prepared
-	guarded  *prepared // nil until it is needed (D-49)
-	tolerant *prepared // likewise (D-15)
-	pins     runtime.Pinner
-	results  [2]results // used in turn
-	turn     int
-	runs     int // how often SQL has been run
+	engine    *Engine
+	compiled  *dialect.Compiled
+	conn      duckdb.Connection
+	sources   []*source
+	functions []*function
+	clock     *clock // nil unless the plain statement calls it
+	plain     *prepared
+	guarded   *prepared // nil until it is needed (D-49)
+	tolerant  *prepared // likewise (D-15)
+	pins      runtime.Pinner
+	results   [2]results // used in turn
+	turn      int
+	runs      int // how often SQL has been run
 }
 
 // Prepare makes c ready to run. An error means that dialect and DuckDB disagree, or that the query needs an engine with
@@ -72,6 +73,13 @@ func (s *Statement) prepare() error {
 	for i := range s.results {
 		s.results[i].init(s.compiled)
 	}
+	for _, spec := range s.compiled.Functions {
+		f, err := s.engine.newFunction(spec, s.conn)
+		if err != nil {
+			return err
+		}
+		s.functions = append(s.functions, f)
+	}
 	sql, parameter := s.compiled.SQL, s.compiled.Clock
 	if s.compiled.Clock && s.readsStream() {
 		s.clock = newClock()
@@ -103,10 +111,13 @@ func (s *Statement) free() {
 	s.tolerant.free()
 	duckdb.Disconnect(&s.conn)
 	s.clock.free()
+	for _, f := range s.functions {
+		f.free()
+	}
 	for _, source := range s.sources {
 		source.free()
 	}
-	s.plain, s.guarded, s.tolerant, s.clock, s.sources = nil, nil, nil, nil, nil
+	s.plain, s.guarded, s.tolerant, s.clock, s.sources, s.functions = nil, nil, nil, nil, nil, nil
 }
 
 // prepared is one of a statement's texts, ready to run. The C side keeps it in memory that DuckDB may point to.
@@ -121,6 +132,7 @@ type prepared struct {
 // ready prepares sql and checks that its columns and parameters are what the compiled query promises.
 func (s *Statement) ready(sql string, parameter, guarded bool) (*prepared, error) {
 	p := &prepared{parameter: parameter, guarded: guarded}
+	sql = s.put(sql)
 	if duckdb.Prepare(s.conn, sql, &p.statement) != duckdb.StateSuccess {
 		err := fault.New(fault.InternalError, "DuckDB refuses a query: %s", firstLine(duckdb.PrepareError(p.statement))).WithDetail("%s", sql)
 		p.free()

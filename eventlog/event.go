@@ -117,10 +117,15 @@ type Expectation struct {
 
 // Outcome counts what a batch's records became. All are rows of the flow's query but Read, Null, Lost and Bad.
 type Outcome struct {
-	Read        int64 `json:"num_input_records"`    // records read, bad and null ones included
-	Null        int64 `json:"num_null_records"`     // Kafka null values that were ignored (D-5)
-	Lost        int64 `json:"num_lost_records"`     // Kafka offsets that were gone before they were read (D-6)
-	Bad         int64 `json:"num_bad_records"`      // records that could not be read or evaluated
+	Read int64 `json:"num_input_records"` // records read, bad and null ones included
+	Null int64 `json:"num_null_records"`  // Kafka null values that were ignored (D-5)
+	Lost int64 `json:"num_lost_records"`  // Kafka offsets that were gone before they were read (D-6)
+	Bad  int64 `json:"num_bad_records"`   // records that could not be read or evaluated
+
+	// What from_json and its like made NULL because they could not read it (D-14).
+	NulledDocuments int64 `json:"num_nulled_documents"` // texts of which nothing could be read
+	NulledFields    int64 `json:"num_nulled_fields"`    // fields of others
+
 	Dropped     int64 `json:"dropped_records"`      // rows dropped by expectations
 	Written     int64 `json:"num_output_rows"`      // rows stored or delivered
 	Superseded  int64 `json:"num_superseded_rows"`  // a higher sequence of the key stood in the same batch
@@ -139,6 +144,8 @@ func (c *Outcome) Add(o Outcome) {
 	c.Null += o.Null
 	c.Lost += o.Lost
 	c.Bad += o.Bad
+	c.NulledDocuments += o.NulledDocuments
+	c.NulledFields += o.NulledFields
 	c.Dropped += o.Dropped
 	c.Written += o.Written
 	c.Superseded += o.Superseded

@@ -41,10 +41,14 @@ func (f *Flow) step(ctx context.Context, r read) error {
 	if err := f.judge(w); err != nil {
 		return err
 	}
+	if err := f.recount(ctx, w); err != nil {
+		return err
+	}
 	w.stages.Eval = time.Since(began)
 	if w.failure != nil {
 		w.shorten()
 	}
+	w.outcome.NulledDocuments, w.outcome.NulledFields = int64(w.result.Nulled.Documents), int64(w.result.Nulled.Fields)
 	for _, s := range w.rng.Splits {
 		w.outcome.Null += s.Nulls
 		w.outcome.Lost += s.Lost
@@ -168,6 +172,21 @@ func (f *Flow) judge(w *work) error {
 			return nil
 		}
 	}
+}
+
+// recount evaluates what is before the cut once more when functions have counted what they made NULL: behind it they have counted
+// records that come again.
+func (f *Flow) recount(ctx context.Context, w *work) error {
+	if w.failure == nil || w.result.Nulled.Documents+w.result.Nulled.Fields == 0 {
+		return nil
+	}
+	rows := w.rows.Take(w.stop.keep(w.rows.Pos, w.rng.Splits))
+	inputs, done := f.inputs(w)
+	defer done()
+	inputs[0].Batch = &rows
+	before, _, err := f.statement.RunIsolated(ctx, inputs, w.at, f.plan.Input.Mode == batch.Permissive)
+	w.result.Nulled = before.Nulled
+	return err
 }
 
 // trim keeps the rows made of records before the cut.

@@ -182,7 +182,8 @@ func (f *Flow) done(w *work, number uint64) {
 func (f *Flow) counters(w *work) map[string]int64 {
 	o := w.outcome
 	sums := map[string]int64{"records": o.Read, "null": o.Null, "lost": o.Lost, "bad": o.Bad, "dropped": o.Dropped, "written": o.Written, "superseded": o.Superseded,
-		"late": o.Late, "tied": o.Tied, "redelivered": o.Redelivered}
+		"late": o.Late, "tied": o.Tied, "redelivered": o.Redelivered,
+		"nulled_documents": o.NulledDocuments, "nulled_fields": o.NulledFields}
 	for i, c := range w.counts {
 		name := f.checks[i].Name
 		sums["passed "+name], sums["failed "+name], sums["errors "+name] = c.Passed, c.Failed, c.Raised

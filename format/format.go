@@ -23,6 +23,12 @@ type BadValue struct {
 	Err   *fault.Error
 }
 
+// Nulled is what became NULL because it could not be read, where a function of SQL does that (D-14).
+type Nulled struct {
+	Documents int // texts of which nothing could be read
+	Fields    int // fields of others
+}
+
 // Splitter finds the records in a file's bytes.
 type Splitter interface {
 	// Split appends the bounds of the whole records at the start of data to spans and returns how many bytes they use,

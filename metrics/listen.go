@@ -143,6 +143,8 @@ func (m *Metrics) addOutcome(flow string, o eventlog.Outcome) {
 	m.badRecords.WithLabelValues(flow).Add(float64(o.Bad))
 	m.nullRecords.WithLabelValues(flow).Add(float64(o.Null))
 	m.lostRecords.WithLabelValues(flow).Add(float64(o.Lost))
+	m.nulled.WithLabelValues(flow, "document").Add(float64(o.NulledDocuments))
+	m.nulled.WithLabelValues(flow, "field").Add(float64(o.NulledFields))
 	m.rows.WithLabelValues(flow, written).Add(float64(o.Written))
 	m.rows.WithLabelValues(flow, dropped).Add(float64(o.Dropped))
 	m.rows.WithLabelValues(flow, superseded).Add(float64(o.Superseded))

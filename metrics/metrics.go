@@ -57,6 +57,7 @@ type Metrics struct {
 	expectationRows   *prometheus.CounterVec
 	expectationErrors *prometheus.CounterVec
 
+	nulled        *prometheus.CounterVec
 	batches       *prometheus.CounterVec
 	batchNumber   *prometheus.GaugeVec
 	batchDuration *prometheus.HistogramVec
@@ -102,6 +103,7 @@ func New(r prometheus.Registerer) *Metrics {
 	m.inputBytes = reg.counter("input_bytes_total", "Size of the records read.", "flow")
 	m.lostRecords = reg.counter("lost_records_total", "Kafka offsets that were gone before they were read and that the flow was allowed to skip.", "flow")
 	m.badRecords = reg.counter("bad_records_total", "Records that could not be read or evaluated and did not stop the flow.", "flow")
+	m.nulled = reg.counter("nulled_values_total", "What from_json and its like made NULL because they could not read it: documents, of which nothing could be read, and fields of others.", "flow", "what")
 	m.nullRecords = reg.counter("null_records_total", "Kafka records without a value that were ignored.", "flow")
 
 	m.rows = reg.counter("rows_total", "Rows of the flow's query by what became of them: written, dropped by an expectation, superseded in their batch, late, or redelivered.", "flow", "outcome")

@@ -57,9 +57,10 @@ func (c *compiler) statement(p Projection) *Compiled {
 		return nil
 	}
 	c.mark(sequence, checks, p.Row)
-	out.SQL = c.write(sequence, checks, p.Row, plain)
-	out.Guarded = c.write(sequence, checks, p.Row, guarded)
-	out.Tolerant = c.write(sequence, checks, p.Row, tolerant)
+	out.SQL = calm(c.write(sequence, checks, p.Row, plain))
+	out.Guarded = calm(c.write(sequence, checks, p.Row, guarded))
+	out.Tolerant = calm(c.write(sequence, checks, p.Row, tolerant))
+	out.Functions = c.functions
 	out.Reads = c.needs.reads()
 	out.Clock = c.needs.marks&clocked != 0
 	out.Unordered = c.needs.marks&unordered != 0
@@ -163,7 +164,9 @@ func (c *compiler) checks(list []syntax.Expr) []value {
 	f.alone = true
 	var out []value
 	for _, e := range list {
-		out = append(out, f.condition(f.bind(e), "the expectation"))
+		v := f.condition(f.bind(e), "the expectation")
+		v.sql = hushed(v.sql)
+		out = append(out, v)
 	}
 	return out
 }

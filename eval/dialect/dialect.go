@@ -98,6 +98,7 @@ type Compiled struct {
 	Columns   []batch.Field
 	Sequence  batch.Type // Void without a sequence
 	Checks    int
+	Functions []Function // called in SQL by their External names
 	Row       bool
 	Reads     []Read
 	Clock     bool // parameter 1 is the batch time, TIMESTAMP WITH TIME ZONE

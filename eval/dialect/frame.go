@@ -18,6 +18,8 @@ type binder struct {
 	ctes     []*cte
 	streams  []*use
 	env      *environment
+
+	functions []Function // those that eval computes
 }
 
 // fail reports a problem once and returns the value of the expression it was found in.

@@ -55,7 +55,7 @@ type section struct {
 func init() {
 	for _, s := range []section{
 		{"Conditions and nulls", conditionals}, {"Numbers", numbers}, {"Text", texts}, {"Dates and times", dates},
-		{"Arrays, maps and structs", collections}, {"Casts as functions", casts}, {"Aggregates", aggregates}, {"Windows", windows}, {"Others", others},
+		{"Arrays, maps and structs", collections}, {"Casts as functions", casts}, {"JSON", documents}, {"Aggregates", aggregates}, {"Windows", windows}, {"Others", others},
 	} {
 		catalogue = append(catalogue, s)
 		for _, fn := range s.functions {

@@ -18,6 +18,10 @@ type decoder struct {
 	corrupt          *node // nil without a column for raw text
 	permissive       bool
 	numbersAsStrings bool
+	spark            bool         // values are read as from_json reads them: see Function
+	nulled           int          // spark: fields that became NULL
+	lastNulled       *fault.Error // spark: why the last of them did
+	compact          []byte       // spark: the last value taken as a text
 	unreadable       *fault.Error // the first value that is not of its type, in the column being read
 	bad              []format.BadValue
 }

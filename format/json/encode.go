@@ -2,6 +2,7 @@ package json
 
 import (
 	"math"
+	"time"
 	"unicode/utf8"
 
 	"sluice/batch"
@@ -77,6 +78,9 @@ func shapeOf(fields []batch.Field) shape {
 // writer appends values. err is the first value that has no form in JSON.
 type writer struct {
 	bigIntAsText bool
+	spark        bool           // values are written as to_json writes them: see To
+	skipNulls    bool           // spark: members of objects that are null are left out
+	zone         *time.Location // spark: of TIMESTAMP
 	err          error
 }
 
@@ -89,11 +93,16 @@ func (w *writer) value(dst []byte, c *batch.Column, i int, s *shape) []byte {
 		if w.bigIntAsText {
 			return w.quoted(dst, c, i)
 		}
+	case batch.Timestamp, batch.TimestampNTZ:
+		if w.spark {
+			return w.millis(dst, c, i)
+		}
+		return w.quoted(dst, c, i)
 	case batch.Float:
 		return w.float(dst, c, i, float64(batch.Values[float32](c)[i]))
 	case batch.Double:
 		return w.float(dst, c, i, batch.Values[float64](c)[i])
-	case batch.Date, batch.Timestamp, batch.TimestampNTZ, batch.Binary:
+	case batch.Date, batch.Binary:
 		return w.quoted(dst, c, i)
 	case batch.String:
 		if text := c.Text(i); utf8.Valid(text) {
@@ -127,6 +136,9 @@ func (w *writer) float(dst []byte, c *batch.Column, i int, v float64) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return w.quoted(dst, c, i)
 	}
+	if w.spark {
+		return appendJava(dst, v, 8*c.Type.Width())
+	}
 	dst, _ = format.AppendScalar(dst, c, i)
 	return dst
 }
@@ -141,6 +153,9 @@ func (w *writer) fail(dst []byte, err error) []byte {
 func (w *writer) structure(dst []byte, c *batch.Column, i int, s *shape) []byte {
 	if len(c.Children) == 0 {
 		return append(dst, '{', '}')
+	}
+	if w.skipNulls {
+		return w.present(dst, c, i, s)
 	}
 	for f := range c.Children {
 		dst = append(dst, s.names[f]...)

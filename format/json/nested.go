@@ -27,6 +27,9 @@ func (d *decoder) value(src []byte, i int, n *node) int {
 			}
 			return next
 		}
+		if d.spark {
+			return d.asText(src, i, n)
+		}
 	case batch.TinyInt, batch.SmallInt, batch.Int, batch.BigInt:
 		return d.integer(src, i, n)
 	case batch.Decimal:
@@ -81,7 +84,9 @@ func (d *decoder) structure(src []byte, i int, n *node) int {
 	if i = d.members(src, i, n); i < 0 {
 		return failed
 	}
-	if d.unreadable == nil {
+	if d.spark {
+		d.absorb(n)
+	} else if d.unreadable == nil {
 		d.unreadable = n.firstUnreadable()
 	}
 	n.b.AppendNested()

@@ -2,6 +2,7 @@ package json
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"sluice/batch"
@@ -46,10 +47,10 @@ func (n *node) init(path string, t batch.Type, quoted []bool, corrupt int) error
 	switch t.Kind {
 	case batch.Map:
 		if t.Fields[0].Type.Kind != batch.String {
-			return fault.New(fault.UnsupportedTypes, "column %s: the keys of a MAP read from JSON are STRING, not %s", path, t.Fields[0].Type)
+			return fault.New(fault.UnsupportedTypes, "column %s: the keys of a MAP read from JSON are STRING, not %s", cmp.Or(path, "value"), t.Fields[0].Type)
 		}
 	case batch.Void, batch.Interval:
-		return fault.New(fault.UnsupportedTypes, "column %s: JSON has no values of type %s", path, t)
+		return fault.New(fault.UnsupportedTypes, "column %s: JSON has no values of type %s", cmp.Or(path, "value"), t)
 	}
 	n.children = make([]node, len(t.Fields))
 	for i, f := range t.Fields {

@@ -1,6 +1,7 @@
 package json
 
 import (
+	"bytes"
 	"strings"
 
 	"sluice/batch"
@@ -114,14 +115,31 @@ func (d *decoder) odd(src []byte, i int, n *node) int {
 	switch c := src[i]; {
 	case c == '-' || c-'0' <= 9:
 		next := d.number(src, i)
-		if next > 0 {
+		switch {
+		case next < 0:
+		case d.spark && n.typ.IsInteger() && bytes.ContainsAny(src[i:next], ".eE"):
+			d.reject(src[i:next], n, "") // Spark has no integer that is written so
+		default:
 			d.scalar(src[i:next], src[i:next], n, d.Number)
 		}
 		return next
-	case c == '"' && d.numbersAsStrings:
+	case c == '"' && (d.numbersAsStrings || d.spark && n.kind == batch.Decimal):
 		return d.quoted(src, i, n, d.quotedNumber)
+	case c == '"' && d.spark && !n.typ.IsInteger():
+		return d.quoted(src, i, n, d.noNumber)
 	}
 	return d.mismatch(src, i, n)
+}
+
+// noNumber reads NaN or an infinity by one of the names that Spark knows.
+func (d *decoder) noNumber(b *batch.Builder, text []byte) (why string, ok bool) {
+	switch string(text) {
+	case "+INF", "+Infinity":
+		text = []byte("Infinity")
+	case "-INF":
+		text = []byte("-Infinity")
+	}
+	return "", d.NoNumber(b, text)
 }
 
 // quotedNumber reads the text of a string as a number.

@@ -72,7 +72,13 @@ def ddl(t):
 
 def evaluate(spark, query):
     def code(e):
-        return getattr(e, "getCondition", lambda: None)() or type(e).__name__
+        condition = getattr(e, "getCondition", lambda: None)()
+        cause = getattr(e, "java_exception", None)
+        while not condition and cause is not None:
+            if cause.getClass().getName().startswith("org.apache.spark."):
+                condition = cause.getCondition()
+            cause = cause.getCause()
+        return condition or type(e).__name__
 
     try:
         frame = spark.sql(query)

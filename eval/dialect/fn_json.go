@@ -1,0 +1,203 @@
+package dialect
+
+import (
+	"slices"
+	"strings"
+
+	"sluice/batch"
+	"sluice/fault"
+	"sluice/format"
+	"sluice/format/json"
+	"sluice/syntax"
+)
+
+var documents = []*function{
+	{name: "from_json", args: "text, schema [, options]", min: 2, max: 3, bind: bindFromJSON,
+		exact: "exact for JSON by RFC 8259; what D-8 refuses is NULL: an object with a name twice, a decimal with too many digits, an integer out of range, a number for a TIMESTAMP without timestampUnit; the options are mode, columnNameOfCorruptRecord, numbers_as_strings, timestampUnit"},
+	{name: "to_json", args: "x [, options]", min: 1, max: 2, bind: bindToJSON, exact: "exact; the option is ignoreNullFields"},
+	{name: "schema_of_json", args: "text", min: 1, max: 1, bind: bindSchemaOfJSON, exact: "exact for JSON by RFC 8259"},
+}
+
+var fromJSONOptions = []string{"mode", "columnNameOfCorruptRecord", "numbers_as_strings", "timestampUnit"}
+
+func bindFromJSON(c *call) value {
+	typ, ok := c.schema(1, "from_json")
+	options, fine := c.options(2, fromJSONOptions)
+	if !ok || !fine {
+		return wrong(c.pos)
+	}
+	if c.args[0].typ.Kind != batch.String && !c.args[0].isNull() {
+		return c.mistyped(0, "a STRING")
+	}
+	if _, err := json.NewFrom(json.FromOptions{Type: typ, CorruptRecord: -1}); err != nil {
+		return c.fail(fault.From(err).At(c.args[1].pos))
+	}
+	v := c.external(typ, options, c.as(0, text))
+	if mode(options) == "FAILFAST" {
+		v = v.with(raises)
+	}
+	return v
+}
+
+func mode(options [][2]string) string {
+	for _, o := range options {
+		if o[0] == "mode" {
+			return o[1]
+		}
+	}
+	return "PERMISSIVE"
+}
+
+func bindToJSON(c *call) value {
+	options, ok := c.options(1, []string{"ignoreNullFields"})
+	if !ok {
+		return wrong(c.pos)
+	}
+	switch typ := c.args[0].typ; {
+	case !typ.IsNested():
+		return c.fail(fault.New(fault.InvalidJSONSchema, "to_json takes a struct, an array or a map, not %s", typ).At(c.args[0].pos))
+	case holds(typ, batch.Void), holds(typ, batch.Interval):
+		return c.fail(fault.New(fault.InvalidJSONSchema, "to_json has no text for a value of type %s", typ).At(c.args[0].pos).WithHint("CAST it"))
+	case oddKeys(typ):
+		return c.refuse("CAST the keys to STRING", "to_json writes the keys of maps that are texts, numbers or BOOLEAN; Spark writes others as it keeps them")
+	}
+	return c.external(text, options, c.args[0])
+}
+
+// oddKeys reports whether there is a map in t whose keys have no text of their own in JSON.
+func oddKeys(t batch.Type) bool {
+	if t.Kind == batch.Map {
+		key := t.Fields[0].Type
+		if key.Kind != batch.String && key.Kind != batch.Boolean && !key.IsInteger() && key.Kind != batch.Decimal {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.Fields, func(f batch.Field) bool { return oddKeys(f.Type) })
+}
+
+// holds reports whether t is of a kind or has a part that is.
+func holds(t batch.Type, kind batch.Kind) bool {
+	return t.Kind == kind || slices.ContainsFunc(t.Fields, func(f batch.Field) bool { return holds(f.Type, kind) })
+}
+
+func bindSchemaOfJSON(c *call) value {
+	s, isNull, ok := c.constText(0)
+	if !ok {
+		return wrong(c.pos)
+	}
+	if isNull {
+		return c.fail(fault.New(fault.NonFoldable, "schema_of_json takes a text, not NULL").At(c.pos))
+	}
+	typ, err := json.Infer([]byte(s))
+	if err != nil {
+		return c.fail(fault.From(err).At(c.args[0].pos))
+	}
+	return textValue(typ.String())
+}
+
+// schema returns the type that argument i, a constant text, describes: columns or a type. It is without NOT NULL, as in Spark.
+func (c *call) schema(i int, function string) (batch.Type, bool) {
+	s, isNull, ok := c.constText(i)
+	if !ok || isNull {
+		if isNull {
+			c.report(fault.New(fault.NonFoldable, "the schema of %s is NULL", function).At(c.args[i].pos))
+		}
+		return batch.Type{}, false
+	}
+	at := c.args[i].pos
+	if l, literal := c.expr.Args[i].(*syntax.Literal); literal {
+		at = l.TextPos
+	}
+	columns, problems := syntax.ParseSchema(s, at)
+	if len(problems) == 0 {
+		fields, problems := syntax.Fields(columns)
+		for _, p := range problems {
+			c.report(p)
+		}
+		return nullable(batch.StructOf(fields...)), len(problems) == 0
+	}
+	expr, noType := syntax.ParseType(s, at)
+	if len(noType) > 0 {
+		for _, p := range problems {
+			c.report(p)
+		}
+		return batch.Type{}, false
+	}
+	typ, err := syntax.ResolveType(expr)
+	if err != nil {
+		c.report(err)
+		return batch.Type{}, false
+	}
+	if !typ.IsNested() {
+		c.report(fault.New(fault.InvalidJSONSchema, "%s makes structs, arrays and maps, not %s", function, typ).At(at))
+		return batch.Type{}, false
+	}
+	return nullable(typ), true
+}
+
+// nullable returns t without NOT NULL and comments at any depth.
+func nullable(t batch.Type) batch.Type {
+	fields := slices.Clone(t.Fields)
+	for i, f := range fields {
+		fields[i] = batch.Field{Name: f.Name, Type: nullable(f.Type)}
+	}
+	t.Fields = fields
+	return t
+}
+
+// options reads argument i, when it is given: a call of map with constant texts. Names match without case.
+func (c *call) options(i int, known []string) (out [][2]string, ok bool) {
+	if !c.has(i) {
+		return nil, true
+	}
+	m, isCall := c.expr.Args[i].(*syntax.Func)
+	if !isCall || len(m.Name.Parts) != 1 || !strings.EqualFold(m.Name.Parts[0].Text, "map") || len(m.Args)%2 != 0 {
+		c.report(fault.New(fault.InvalidOptions, "the options of %s must be map('name', 'value', ...)", c.name).At(c.args[i].pos))
+		return nil, false
+	}
+	for j := 0; j < len(m.Args); j += 2 {
+		name, isText := m.Args[j].(*syntax.Literal)
+		val, alsoText := m.Args[j+1].(*syntax.Literal)
+		if !isText || !alsoText || name.Kind != syntax.StringLiteral || val.Kind != syntax.StringLiteral {
+			c.report(fault.New(fault.InvalidOptions, "the options of %s must be constant texts", c.name).At(m.Args[j].Position()))
+			return nil, false
+		}
+		at := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name.Text) })
+		if at < 0 {
+			c.report(fault.New(fault.InvalidOptions, "%s has no option %q", c.name, name.Text).At(name.Pos).WithHint("its options are %s", strings.Join(known, ", ")))
+			return nil, false
+		}
+		value, err := optionValue(known[at], val.Text)
+		if err != nil {
+			c.report(err.At(val.Pos))
+			return nil, false
+		}
+		out = append(out, [2]string{strings.ToLower(known[at]), value})
+	}
+	slices.SortStableFunc(out, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	return out, true
+}
+
+// optionValue checks the value of an option.
+func optionValue(name, value string) (string, *fault.Error) {
+	var allowed []string
+	switch name {
+	case "mode":
+		allowed = []string{"PERMISSIVE", "FAILFAST"}
+		value = strings.ToUpper(value)
+		if !slices.Contains(allowed, value) {
+			return "", fault.New(fault.ParseModeUnsupported, "the mode %s is not supported by a function", value).WithHint("it is PERMISSIVE or FAILFAST")
+		}
+	case "numbers_as_strings", "ignoreNullFields":
+		allowed = []string{"true", "false"}
+		value = strings.ToLower(value)
+	case "timestampUnit":
+		allowed = format.TimestampUnits
+	default:
+		return value, nil
+	}
+	if !slices.Contains(allowed, value) {
+		return "", fault.New(fault.InvalidOptions, "%s is %q", name, value).WithHint("it is one of %s", strings.Join(allowed, ", "))
+	}
+	return value, nil
+}

@@ -1,0 +1,270 @@
+package eval
+
+/*
+#include <stdlib.h>
+#include "scan.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/cgo"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+
+	duckdb "github.com/duckdb/duckdb-go-bindings"
+
+	"sluice/batch"
+	"sluice/eval/dialect"
+	"sluice/fault"
+	"sluice/format"
+	"sluice/format/json"
+)
+
+// computing computes a function for some rows; it is used by one goroutine at a time.
+type computing interface {
+	// compute appends one value per row of the arguments. What it made NULL because it could not read it is counted.
+	compute(args []batch.Column, out *batch.Builder) (format.Nulled, *fault.Error)
+}
+
+// newComputing makes what computes f, in the zone of the session.
+func newComputing(f *dialect.Function, zone *time.Location) (computing, error) {
+	options := map[string]string{}
+	for _, o := range f.Options {
+		options[o[0]] = o[1]
+	}
+	switch f.Name {
+	case "from_json":
+		return newFromJSON(f, options, zone)
+	case "to_json":
+		return toJSON{json.NewTo(f.Args[0], options["ignorenullfields"] == "false", zone)}, nil
+	}
+	return nil, fault.New(fault.InternalError, "nothing computes the function %s", f.Name)
+}
+
+type fromJSON struct{ *json.From }
+
+func newFromJSON(f *dialect.Function, options map[string]string, zone *time.Location) (computing, error) {
+	o := json.FromOptions{Type: f.Result, CorruptRecord: -1, Zone: zone, FailFast: options["mode"] == "FAILFAST",
+		NumbersAsStrings: options["numbers_as_strings"] == "true", TimestampUnit: format.ParseTimestampUnit(options["timestampunit"])}
+	corrupt, named := options["columnnameofcorruptrecord"]
+	if !named {
+		corrupt = format.CorruptRecordOption.Default
+	}
+	if f.Result.Kind == batch.Struct {
+		for i, field := range f.Result.Fields {
+			if field.Name == corrupt {
+				o.CorruptRecord = i
+			}
+		}
+	}
+	from, err := json.NewFrom(o)
+	return fromJSON{from}, err
+}
+
+func (f fromJSON) compute(args []batch.Column, out *batch.Builder) (format.Nulled, *fault.Error) {
+	return f.Append(&args[0], out)
+}
+
+type toJSON struct{ *json.To }
+
+func (f toJSON) compute(args []batch.Column, out *batch.Builder) (format.Nulled, *fault.Error) {
+	return format.Nulled{}, f.Append(&args[0], out)
+}
+
+// function is a function of a statement that DuckDB calls, from any of its threads.
+type function struct {
+	spec   dialect.Function
+	zone   *time.Location
+	handle cgo.Handle
+
+	mu     sync.Mutex
+	idle   []*worker
+	nulled format.Nulled // by loud calls, since take
+	err    *fault.Error
+}
+
+// worker is the memory of one call. There are as many as DuckDB has used threads.
+type worker struct {
+	computing computing
+	args      []output
+	columns   []batch.Column
+	out       batch.Builder
+	buffers   []C.sluice_buffers
+	pins      runtime.Pinner
+}
+
+// newFunction makes f known to DuckDB.
+func (e *Engine) newFunction(spec dialect.Function, conn duckdb.Connection) (*function, error) {
+	if err := e.register(&spec, conn); err != nil {
+		return nil, err
+	}
+	f := &function{spec: spec, zone: e.zone}
+	w, err := f.worker()
+	if err != nil {
+		return nil, err
+	}
+	f.idle = append(f.idle, w)
+	f.handle = cgo.NewHandle(f)
+	return f, nil
+}
+
+func (f *function) free() { f.handle.Delete() }
+
+// register gives DuckDB both functions of spec's signature, once.
+func (e *Engine) register(spec *dialect.Function, conn duckdb.Connection) error {
+	loud, quiet := spec.External()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, name := range []string{loud, quiet} {
+		if e.functions[name] {
+			continue
+		}
+		var types []C.duckdb_logical_type
+		var nodes []C.sluice_node
+		arguments := 0
+		for i, t := range append(spec.Args[:len(spec.Args):len(spec.Args)], spec.Result) {
+			if i == len(spec.Args) {
+				arguments = len(nodes)
+			}
+			typ, err := logicalType(t)
+			if err != nil {
+				return err
+			}
+			types, nodes = append(types, C.duckdb_logical_type(typ.Ptr)), appendNodes(nodes, t)
+		}
+		text := C.CString(name)
+		state := C.sluice_register_function(C.duckdb_connection(conn.Ptr), text, C.bool(name == quiet), cArray(types), C.idx_t(len(spec.Args)), cArray(nodes), C.idx_t(arguments))
+		C.free(unsafe.Pointer(text))
+		if state != C.DuckDBSuccess {
+			return fault.New(fault.InternalError, "DuckDB does not take the function %s", spec.Name)
+		}
+		e.functions[name] = true
+	}
+	return nil
+}
+
+func (f *function) worker() (*worker, error) {
+	w := &worker{}
+	var err error
+	if w.computing, err = newComputing(&f.spec, f.zone); err != nil {
+		return nil, err
+	}
+	nodes := 0
+	for _, t := range f.spec.Args {
+		w.args = append(w.args, newOutput(t, &nodes))
+	}
+	w.columns = make([]batch.Column, len(w.args))
+	w.out.Init(f.spec.Result, 0)
+	w.buffers = make([]C.sluice_buffers, len(appendNodes(nil, f.spec.Result)))
+	return w, nil
+}
+
+// borrow returns a worker that nobody uses.
+func (f *function) borrow() (*worker, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n := len(f.idle); n > 0 {
+		w := f.idle[n-1]
+		f.idle = f.idle[:n-1]
+		return w, nil
+	}
+	return f.worker()
+}
+
+// call computes a chunk of rows into the vector output.
+func (f *function) call(quiet bool, rows int, views []C.sluice_view, result *C.sluice_node, output C.duckdb_vector) (err error) {
+	w, err := f.borrow()
+	if err != nil {
+		return err
+	}
+	nulled, err := w.call(rows, views, result, output)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.idle = append(f.idle, w)
+	if quiet {
+		return err
+	}
+	f.nulled.Documents += nulled.Documents
+	f.nulled.Fields += nulled.Fields
+	if err != nil && f.err == nil {
+		f.err = fault.From(err)
+	}
+	return err
+}
+
+func (w *worker) call(rows int, views []C.sluice_view, result *C.sluice_node, output C.duckdb_vector) (format.Nulled, error) {
+	for i := range w.args {
+		w.args[i].truncate(0)
+		if err := w.args[i].append(views, 0, rows); err != nil {
+			return format.Nulled{}, err
+		}
+		w.columns[i] = w.args[i].column()
+	}
+	w.out.Reset()
+	nulled, failure := w.computing.compute(w.columns, &w.out)
+	if failure != nil {
+		return nulled, failure
+	}
+	column := w.out.Column()
+	defer w.pins.Unpin()
+	if _, err := fillColumn(w.buffers, &column, rows, &w.pins); err != nil {
+		return nulled, err
+	}
+	w.pins.Pin(&w.buffers[0])
+	C.sluice_fill(output, result, &w.buffers[0], C.idx_t(rows))
+	return nulled, nil
+}
+
+// take returns what loud calls made NULL since it was last asked, and forgets errors.
+func (f *function) take() (nulled format.Nulled, err *fault.Error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	nulled, err = f.nulled, f.err
+	f.nulled, f.err = format.Nulled{}, nil
+	return nulled, err
+}
+
+//export sluiceCall
+func sluiceCall(handle C.uintptr_t, quiet C.bool, rows C.idx_t, views *C.sluice_view, result *C.sluice_node, output C.duckdb_vector) (message *C.char) {
+	defer func() {
+		if p := recover(); p != nil { // also: not a handle of ours, the SQL made it up
+			message = C.CString(fmt.Sprintf("a function panicked: %v %s", p, debug.Stack()))
+		}
+	}()
+	f := cgo.Handle(handle).Value().(*function)
+	nodes := 0
+	for _, t := range f.spec.Args {
+		nodes += len(appendNodes(nil, t))
+	}
+	if err := f.call(bool(quiet), int(rows), unsafe.Slice(views, nodes), result, output); err != nil {
+		return C.CString(err.Error())
+	}
+	return nil
+}
+
+// put writes a statement with the handles of its functions in place of their placeholders, and with the clock's calls.
+func (s *Statement) put(sql string) string {
+	for i, f := range s.functions {
+		sql = replaced(sql, dialect.Placeholder(i)+",", fmt.Sprintf("%d,", f.handle))
+	}
+	return sql
+}
+
+// replaced puts text in the place of a mark in sql, except in quotes.
+func replaced(sql, mark, text string) string {
+	var out strings.Builder
+	for len(sql) > 0 {
+		n := plainText(sql)
+		out.WriteString(strings.ReplaceAll(sql[:n], mark, text))
+		sql = sql[n:]
+		n = quotedText(sql)
+		out.WriteString(sql[:n])
+		sql = sql[n:]
+	}
+	return out.String()
+}

@@ -1,0 +1,133 @@
+package json
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"sluice/batch"
+	"sluice/fault"
+)
+
+// Infer returns the type that Spark's schema_of_json gives a document: integers are BIGINT, or DECIMAL where they have more
+// digits; other numbers DOUBLE; texts, nulls and elements without a common type STRING; the fields of objects stand in the
+// order of their names.
+func Infer(document []byte) (batch.Type, error) {
+	s := scanner{maxDepth: DefaultMaxDepth}
+	i := blank(document, 0)
+	if i == len(document) {
+		return batch.Type{}, s.refused(s.refuse(i, "the text is empty"))
+	}
+	if i = s.skip(document, i); i < 0 {
+		return batch.Type{}, s.syntax
+	}
+	if i = blank(document, i); i < len(document) {
+		return batch.Type{}, s.refused(s.fail(document, i, "nothing behind the document"))
+	}
+	d := stdjson.NewDecoder(bytes.NewReader(document))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return batch.Type{}, fault.New(fault.MalformedRecord, "invalid JSON").Because(err)
+	}
+	return settled(typeOf(v)), nil
+}
+
+func (s *scanner) refused(int) error { return s.syntax }
+
+// typeOf is the type of a value; null is VOID until all is known.
+func typeOf(v any) batch.Type {
+	switch v := v.(type) {
+	case bool:
+		return batch.Of(batch.Boolean)
+	case string:
+		return batch.Of(batch.String)
+	case stdjson.Number:
+		return numberType(v.String())
+	case []any:
+		element := batch.Of(batch.Void)
+		for _, e := range v {
+			element = merged(element, typeOf(e))
+		}
+		return batch.ArrayOf(element)
+	case map[string]any:
+		var fields []batch.Field
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			fields = append(fields, batch.Field{Name: name, Type: typeOf(v[name])})
+		}
+		return batch.StructOf(fields...)
+	}
+	return batch.Of(batch.Void)
+}
+
+// numberType is Spark's: an integer with more digits than BIGINT has is a DECIMAL of as many, or a DOUBLE.
+func numberType(text string) batch.Type {
+	digits := strings.TrimPrefix(text, "-")
+	switch {
+	case strings.ContainsAny(digits, ".eE") || len(digits) > 38:
+		return batch.Of(batch.Double)
+	case len(digits) > 19 || len(digits) == 19 && digits > "9223372036854775807" && text != "-9223372036854775808":
+		return batch.DecimalOf(len(digits), 0)
+	}
+	return batch.Of(batch.BigInt)
+}
+
+// merged is the type that holds the values of both.
+func merged(a, b batch.Type) batch.Type {
+	switch {
+	case a.Kind == batch.Void || a.Equal(b):
+		return b
+	case b.Kind == batch.Void:
+		return a
+	case a.Kind == batch.Array && b.Kind == batch.Array:
+		return batch.ArrayOf(merged(a.Fields[0].Type, b.Fields[0].Type))
+	case a.Kind == batch.Struct && b.Kind == batch.Struct:
+		return mergedStruct(a, b)
+	case a.IsNumeric() && b.IsNumeric():
+		return mergedNumber(a, b)
+	}
+	return batch.Of(batch.String)
+}
+
+func mergedNumber(a, b batch.Type) batch.Type {
+	if a.Kind == batch.Double || b.Kind == batch.Double {
+		return batch.Of(batch.Double)
+	}
+	digits := func(t batch.Type) int {
+		if t.Kind == batch.BigInt {
+			return 20 // as Spark counts a LONG
+		}
+		return int(t.Precision)
+	}
+	return batch.DecimalOf(max(digits(a), digits(b)), 0)
+}
+
+func mergedStruct(a, b batch.Type) batch.Type {
+	types := map[string]batch.Type{}
+	for _, f := range append(slices.Clone(a.Fields), b.Fields...) {
+		if have, ok := types[f.Name]; ok {
+			f.Type = merged(have, f.Type)
+		}
+		types[f.Name] = f.Type
+	}
+	var fields []batch.Field
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		fields = append(fields, batch.Field{Name: name, Type: types[name]})
+	}
+	return batch.StructOf(fields...)
+}
+
+// settled makes STRING of what was only ever null.
+func settled(t batch.Type) batch.Type {
+	if t.Kind == batch.Void {
+		return batch.Of(batch.String)
+	}
+	fields := slices.Clone(t.Fields)
+	for i := range fields {
+		fields[i].Type = settled(fields[i].Type)
+	}
+	t.Fields = fields
+	return t
+}
