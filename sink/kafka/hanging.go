@@ -209,6 +209,13 @@ func (a *attachment) settleLast(ctx context.Context) error {
 	if !a.disconnected.Swap(false) {
 		return nil
 	}
+	exists, err := a.lookUp(ctx) // partitions may have been added
+	if err != nil {
+		return err
+	}
+	if !exists {
+		return a.sink.missing(ctx, a.client)
+	}
 	id, epoch, err := a.client.ProducerID(ctx)
 	if err != nil {
 		return a.fault(ctx, err, "asking for the producer of %s", a.sink.name())

@@ -48,30 +48,39 @@ func TestHangingTransaction(t *testing.T) {
 			})
 		}
 	}
-	// When the brokers come back it is the last batch of a sink that goes on that hangs: the next one does not join it.
-	t.Run("attached", func(t *testing.T) {
-		t.Parallel()
-		k := &cluster{t: t, brokers: brokers}
-		topic := k.topic(2, nil)
-		s := k.open(topic)
-		write(t, s, id(topic, 1, 0, 0), rowsOf("before 0"))
-		producer, epoch, err := s.attached.client.ProducerID(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		// In the partition without a record, at the epoch before: the brokers raise it with each end of a transaction.
-		p := 1 - k.records(topic)[0].Partition
-		k.with(func(ctx context.Context, cl *kgo.Client, _ *kadm.Client) {
-			k.left(ctx, cl, topic, p, producer, epoch-1)
-		}, old)
-		s.attached.OnBrokerDisconnect(kgo.BrokerMetadata{}, nil)
-		if err := s.attached.settleLast(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		k.expect(topic, "before left")
-		write(t, s, id(topic, 1, 0, 1), rowsOf("next 0"))
-		k.expect(topic, "before left next")
-	})
+	// When the brokers come back it is the last batch of a sink that goes on that hangs: the next one does not join it. So in a
+	// partition that was added since the sink was opened.
+	for _, added := range []bool{false, true} {
+		t.Run(fmt.Sprintf("attached, added %v", added), func(t *testing.T) {
+			t.Parallel()
+			k := &cluster{t: t, brokers: brokers}
+			topic := k.topic(2, nil)
+			s := k.open(topic)
+			write(t, s, id(topic, 1, 0, 0), rowsOf("before 0"))
+			producer, epoch, err := s.attached.client.ProducerID(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			// In a partition without a record, at the epoch before: the brokers raise it with each end of a transaction.
+			p := 1 - k.records(topic)[0].Partition
+			k.with(func(ctx context.Context, cl *kgo.Client, admin *kadm.Client) {
+				if added {
+					p = 2
+					if answer, err := admin.CreatePartitions(ctx, 1, topic); err != nil || answer.Error() != nil {
+						t.Fatal(err, answer.Error())
+					}
+				}
+				k.left(ctx, cl, topic, p, producer, epoch-1)
+			}, old)
+			s.attached.OnBrokerDisconnect(kgo.BrokerMetadata{}, nil)
+			if err := s.attached.settleLast(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			k.expect(topic, "before left")
+			write(t, s, id(topic, 1, 0, 1), rowsOf("next 0"))
+			k.expect(topic, "before left next")
+		})
+	}
 }
 
 // old lets a client say what is in a transaction, and what is not.
