@@ -53,7 +53,7 @@ func newSite(t *testing.T, kafka *testenv.Cluster, content map[string]string, op
 		named[name] = strings.ReplaceAll(text, "TOPIC", s.name)
 	}
 	s.dir = files(t, named)
-	s.sets = []string{"--spec", s.dir, "--set", "kafka.bootstrap.servers=" + kafka.Brokers[0], "--set", "sluice.listen=127.0.0.1:0"}
+	s.sets = []string{"--spec", s.dir, "--set", "kafka.bootstrap.servers=" + strings.Join(kafka.Brokers, ","), "--set", "sluice.listen=127.0.0.1:0"}
 	var err error
 	if s.client, err = kgo.NewClient(append(s.options, kgo.RecordPartitioner(kgo.ManualPartitioner()))...); err != nil {
 		t.Fatal(err)

@@ -109,3 +109,54 @@ func TestRealBrokerDownAtStart(t *testing.T) {
 	s.until("the sink's second record", func() bool { return len(s.committed(s.name+"_out")) == 2 })
 	d.stop(exitOK)
 }
+
+// A topic that is deleted while its flow runs, and while the daemon is stopped, stops that flow, whatever allow_data_loss says, and
+// is not made again by reading. So does the topic that a sink writes: its flow stops, and when the topic is there again but what
+// the store had sent is not, it stays so until somebody adopts it. The others go on.
+func TestRealTopicDeleted(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, testenv.Kafka(t), map[string]string{
+		"pipeline.yml": two["pipeline.yml"] + "configuration: {pipelines.trigger.interval: 5ms}\n",
+		"flows.sql":    strings.Replace(two["flows.sql"], "'kafka.metadata", "allow_data_loss => 'true', 'kafka.metadata", 1)})
+	one, other, out := s.name+"_one", s.name+"_two", s.name+"_out"
+	remove := func(topic string) {
+		t.Helper()
+		if _, err := s.admin.DeleteTopic(t.Context(), topic); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.create(one, 1)
+	s.create(other, 1)
+	s.produce(numbered(one, 0, 1))
+	s.produce(numbered(other, 0, 1))
+	d := s.start()
+	s.until("the first records", s.counts(1, 1))
+	s.until("the sink's record", func() bool { return len(s.committed(out)) == 1 })
+	remove(one)
+	s.failed("one", fault.UnknownTopic)
+	remove(out)
+	s.produce(numbered(other, 0, 2))
+	s.failed("publish", fault.SinkIdentityLost) // it has made the topic again
+	s.until("the flow before the sink to go on", s.counts(1, 2))
+	d.stop(exitFailure)
+
+	d = s.start()
+	s.failed("one", fault.UnknownTopic)
+	s.failed("publish", fault.SinkIdentityLost)
+	s.produce(numbered(other, 0, 3))
+	s.until("the other flow to go on", s.counts(1, 3))
+	d.stop(exitFailure)
+	if topics, err := s.admin.ListTopics(t.Context(), one); err != nil || topics.Has(one) {
+		t.Errorf("reading made a topic again, or %v", err)
+	}
+	if code, said := s.verb("sink", "adopt", "out", "--yes"); code != exitOK {
+		t.Fatal(said)
+	}
+	d = s.start()
+	s.until("what was not sent yet", func() bool { return len(s.committed(out)) == 2 })
+	if got := fmt.Sprint(s.numbers(out)); got != "[2 3]" {
+		t.Errorf("the topic has %v", got)
+	}
+	s.failed("one", fault.UnknownTopic)
+	d.stop(exitFailure)
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sluice/admin"
+	"sluice/eventlog"
 	"sluice/fault"
 	"sluice/internal/testenv"
 )
@@ -98,29 +100,39 @@ func (s *site) holds(from string, want ...int) {
 	s.until(fmt.Sprintf("%v in %s", want, from), func() bool { return slices.Equal(s.ks(from), want) })
 }
 
-// api is the status as the daemon answers it.
-func (s *site) api(d *running) map[string]admin.Flow {
-	s.t.Helper()
-	var status admin.Status
-	if err := json.Unmarshal([]byte(s.get(d.address()+"/api/status")), &status); err != nil {
-		s.t.Fatal(err)
+// address is where a daemon listens, "" before it does.
+func (d *running) address() string {
+	_, address, ok := strings.Cut(d.output(), "status at http://")
+	if !ok {
+		return ""
 	}
+	address, _, _ = strings.Cut(address, "/")
+	return "http://" + address
+}
+
+// api is the status of every flow as the daemon answers it, nothing before it does. It costs less than the verb.
+func (d *running) api() map[string]admin.Flow {
 	flows := map[string]admin.Flow{}
+	answer, err := http.Get(d.address() + "/api/status")
+	if err != nil {
+		return flows
+	}
+	defer answer.Body.Close()
+	var status admin.Status
+	if err := json.NewDecoder(answer.Body).Decode(&status); err != nil {
+		return flows
+	}
 	for _, f := range status.Flows {
 		flows[f.Name] = f
 	}
 	return flows
 }
 
-// address is where a daemon that has started listens.
-func (d *running) address() string {
-	d.t.Helper()
-	_, address, ok := strings.Cut(d.output(), "status at http://")
-	if !ok {
-		d.t.Fatal("it does not say where it listens")
-	}
-	address, _, _ = strings.Cut(address, "/")
-	return "http://" + address
+func (d *running) flow(name string) admin.Flow { return d.api()[name] }
+
+// waits reports whether a flow says that it waits for a transaction.
+func (d *running) waits(flow string) bool {
+	return strings.HasPrefix(d.flow(flow).Reason, "waiting for an open transaction on ")
 }
 
 // heldSince is the metric of a partition that an open transaction holds up; zero when there is none.
@@ -143,11 +155,12 @@ func (s *site) heldSince(d *running, flow, split string) time.Time {
 // records waits there, too, goes on in the other partitions, and says what it waits for; one that reads uncommitted ones
 // does not wait.
 func TestRealTransactions(t *testing.T) {
+	t.Parallel()
 	drain := func(name string) string {
 		return fmt.Sprintf("CREATE FLOW of_%s AS INSERT ONCE INTO drained BY NAME SELECT '%[1]s' AS name, k FROM read_kafka(subscribe => 'TOPIC_%[1]s', format => 'json', schema => 'k BIGINT');\n", name)
 	}
 	s := newSite(t, testenv.Kafka(t), map[string]string{
-		"pipeline.yml": "name: TOPIC\nstorage: state\nlibraries:\n  - glob: {include: flows.sql}\ncontinuous: true\n",
+		"pipeline.yml": "name: TOPIC\nstorage: state\nlibraries:\n  - glob: {include: flows.sql}\ncontinuous: true\nconfiguration: {pipelines.trigger.interval: 5ms}\n",
 		"flows.sql": "CREATE STREAMING TABLE drained;\n" + drain("committed") + drain("aborted") + drain("expired") + `
 CREATE STREAMING TABLE clean AS SELECT k FROM STREAM read_kafka(subscribe => 'TOPIC_live', format => 'json', schema => 'k BIGINT');
 CREATE STREAMING TABLE dirty AS SELECT k FROM STREAM read_kafka(subscribe => 'TOPIC_live', format => 'json', schema => 'k BIGINT', 'kafka.isolation.level' => 'read_uncommitted');
@@ -175,7 +188,7 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT k FROM STREAM(clean);
 	waits := func(flow, topic string, x *transaction) {
 		t.Helper()
 		s.until(flow+" to say what it waits for", func() bool {
-			why := s.flow(flow).Reason
+			why := d.flow(flow).Reason
 			return strings.HasPrefix(why, says(topic, x)) && strings.Contains(why, "transactional id "+x.id)
 		})
 		if since := s.heldSince(d, flow, topic+"/0"); since.Before(began) || since.After(time.Now()) {
@@ -184,12 +197,15 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT k FROM STREAM(clean);
 	}
 	waits("of_committed", s.name+"_committed", open["committed"])
 	waits("of_aborted", s.name+"_aborted", open["aborted"])
+	if why := s.flow("of_aborted").Reason; why != d.flow("of_aborted").Reason {
+		t.Errorf("the verb says %s", why)
+	}
 	if _, events := s.verb("events", "-o", "csv"); !strings.Contains(events, says(s.name+"_committed", open["committed"])) {
 		t.Errorf("the event log does not say it:\n%s", events)
 	}
 	drained := func(name string, want ...int) {
 		t.Helper()
-		s.until(name+" to be drained", func() bool { return s.flow("of_"+name).Status == "COMPLETED" })
+		s.until(name+" to be drained", func() bool { return d.flow("of_"+name).Status == eventlog.Completed })
 		if got := s.ks("drained WHERE name = '" + name + "'"); !slices.Equal(got, want) {
 			t.Errorf("of %s it drained %v, want %v", name, got, want)
 		}
@@ -214,10 +230,13 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT k FROM STREAM(clean);
 	s.until("a busy flow to say what holds it up", func() bool {
 		busy = append(busy, 100+len(busy))
 		s.produce(numbered(live, 1, busy[len(busy)-1]))
-		f := s.api(d)["clean"]
+		f := d.flow("clean")
 		i := slices.IndexFunc(f.Positions, func(p admin.Position) bool { return p.Split == live+"/0" })
+		if f.Reason != "" || i < 0 || !strings.HasPrefix(f.Positions[i].Waiting, says(live, x)) {
+			return false
+		}
 		_, status := s.verb("status")
-		return f.Reason == "" && i >= 0 && strings.HasPrefix(f.Positions[i].Waiting, says(live, x)) && strings.Contains(status, says(live, x))
+		return strings.Contains(status, says(live, x))
 	})
 	s.holds("clean", busy...)
 	x.end(kgo.TryAbort)
@@ -231,7 +250,7 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT k FROM STREAM(clean);
 	s.holds("dirty", append([]int{10}, all...)...)
 	s.until("the sink's topic to have the same, once", func() bool { return slices.Equal(s.numbers(s.name+"_out"), all) })
 	s.until("nothing to hold it up", func() bool {
-		return s.flow("clean").Reason == "waiting for data" && s.heldSince(d, "clean", live+"/0").IsZero()
+		return d.flow("clean").Reason == "waiting for data" && s.heldSince(d, "clean", live+"/0").IsZero()
 	})
 	d.stop(exitOK)
 
@@ -247,6 +266,7 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT k FROM STREAM(clean);
 
 // D-7: a drain that waits in vain fails and says for whom; the next run drains to the end that was fixed first.
 func TestRealDrainTimeout(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, testenv.Kafka(t), map[string]string{
 		"pipeline.yml": "name: TOPIC\nstorage: state\nlibraries:\n  - glob: {include: flows.sql}\n",
 		"flows.sql": `CREATE STREAMING TABLE drained;
