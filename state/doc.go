@@ -3,9 +3,10 @@
 //
 // # What it promises
 //
-// A batch is one atomic commit: its rows, the positions of its flow, its number and time, its counters, its change feed.
-// A crash at any moment leaves either all of it or nothing. What is committed is durable after at most SyncInterval, and
-// at once after Sync; commits become durable in the order they were made, so what follows from a commit never survives it.
+// A batch is one atomic commit: its rows, the positions of its flow, its number and time, its counters, its change feed, and,
+// where it is kept, the digest of the table's rows. A crash at any moment leaves either all of it or nothing. What is committed is
+// durable after at most SyncInterval, and at once after Sync; commits become durable in the order they were made, so what
+// follows from a commit never survives it.
 //
 // Nothing that was made durable is lost without an error: a failed write, a failed sync and corruption found while
 // reading end the store's work and are reported once through Options.OnFault, whose caller ends the process.
