@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-
-	"sluice/fault"
 )
 
 // Check looks whether files can be written to the folder, or a folder be made in the nearest one that exists, as dry-run
@@ -26,7 +24,7 @@ func (s *Sink) Check(ctx context.Context) error {
 	case err != nil:
 		return s.failed(err)
 	case !info.IsDir():
-		return fault.New(fault.FileNotWritten, "batches cannot be written to %s: %s is not a folder", s.folder, at)
+		return s.failed(&fs.PathError{Op: "stat", Path: at, Err: syscall.ENOTDIR})
 	}
 	const write, search = 2, 1
 	if err := syscall.Access(at, write|search); err != nil {

@@ -24,7 +24,7 @@ func TestCheck(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Check(t.Context()); !fault.Of(err, fault.FileNotWritten) {
+	if err := s.Check(t.Context()); !fault.Of(err, fault.FilePathInvalid) {
 		t.Errorf("below a file: %v", err)
 	}
 	if s, err = open(t, "/proc", nil, "path=batches"); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"sluice/batch"
 	"sluice/fault"
@@ -216,7 +217,11 @@ func (s stoppable) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
+// failed codes an error of the operating system. Most may go away, as a disk that is full does or a folder that is not mounted yet.
 func (s *Sink) failed(err error) error {
+	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.ELOOP) {
+		return fault.New(fault.FilePathInvalid, "batches cannot be written to %s", s.folder).Because(err).WithHint("path => must name a folder, or one that can be made")
+	}
 	return fault.New(fault.FileNotWritten, "a batch cannot be written to %s", s.folder).Because(err)
 }
 

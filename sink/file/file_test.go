@@ -220,12 +220,12 @@ func TestAFolderThatCannotBeWritten(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "taken"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"taken", "taken/below"} {
+	for _, path := range []string{"taken", "taken/below", strings.Repeat("long", 100)} {
 		s, err := open(t, dir, nil, "path="+path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Open(t.Context(), batch.ID{}, false); !fault.Of(err, fault.FileNotWritten) {
+		if err := s.Open(t.Context(), batch.ID{}, false); !fault.Of(err, fault.FilePathInvalid) || fault.From(err).Code.Retry != fault.AfterChange {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
