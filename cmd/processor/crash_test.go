@@ -3,18 +3,24 @@ package main
 import (
 	"bufio"
 	"context"
-	"fmt"
+	"flag"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sort"
-	"strconv"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"sluice/admin"
+	"sluice/daemon"
+	"sluice/eventlog"
+	"sluice/fault"
 	"sluice/internal/testenv"
+	"sluice/state"
 )
 
 // beProcessor makes the test binary the program itself, so that it can be killed as one.
@@ -58,167 +64,226 @@ func brokerProcess(t *testing.T) string {
 	return strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
 }
 
-// Kill -9 at twenty random moments while a backfill drains, a topic is read and two sinks are fed: nothing is lost or
-// doubled, and the once flow drains once (PT-07, DO-18, DO-19, ON-O2).
+// Flags of TestKilledDaemonLosesAndDoublesNothing.
+var (
+	killSeed = flag.Uint64("killseed", 0, "draw records and moments from this seed")
+	kills    = flag.Int("kills", 20, "so many kills, over 50,000 records each; SLUICE_SOAK=1 takes 200")
+)
+
+// killed is a pipeline through which every record goes three times: into raw by a backfill or from a topic, from there into newest by the
+// rule, and what that changes into a topic, a table and files, each of which keeps every change it gets.
+var killed = map[string]string{
+	"pipeline.yml": "name: killed\nstorage: state\nlibraries:\n  - glob: {include: flows.sql}\nconfiguration:\n  sluice.listen: 127.0.0.1:0\n" +
+		"  sluice.log_level: warn\n  sluice.max_batch_rows: '5000'\n  sluice.sync_interval: 10ms\n  pipelines.trigger.interval: 10ms\n",
+	"flows.sql": `CREATE STREAMING TABLE raw (CONSTRAINT whole EXPECT (n > -2) ON VIOLATION DROP ROW) TBLPROPERTIES ('sluice.digest' = 'true');
+CREATE FLOW backfill AS INSERT ONCE INTO raw BY NAME
+  SELECT * FROM read_files('history.json', format => 'json', schema => 'k BIGINT, seq BIGINT, id BIGINT, n INT');
+CREATE FLOW live DEPENDS ON (backfill) AS INSERT INTO raw BY NAME
+  SELECT * FROM STREAM read_kafka(subscribe => 'live', format => 'json', schema => 'k BIGINT, seq BIGINT, id BIGINT, n INT');
+CREATE STREAMING TABLE newest (CONSTRAINT valid EXPECT (n >= 0) ON VIOLATION DROP ROW) TBLPROPERTIES ('sluice.digest' = 'true')
+  FLOW REPLACE USING (k) SEQUENCE BY seq BY NAME SELECT * FROM STREAM(raw);
+CREATE SINK topic FORMAT kafka OPTIONS (topic => 'out', create_topic => 3, mode => 'append');
+CREATE FLOW to_topic AS INSERT INTO SINK topic BY NAME SELECT k, seq, id FROM STREAM(newest) WITH (readChangeFeed = true);
+CREATE SINK rows FORMAT postgres OPTIONS (url => '${env:PGURL}', table => 'out', create_table => true, mode => 'append');
+CREATE FLOW to_rows AS INSERT INTO SINK rows BY NAME SELECT k, seq, id FROM STREAM(newest) WITH (readChangeFeed = true);
+CREATE SINK files FORMAT file OPTIONS (path => 'out', format => 'json');
+CREATE FLOW to_files AS INSERT INTO SINK files BY NAME SELECT k, seq, id FROM STREAM(newest) WITH (readChangeFeed = true);`,
+}
+
+// Kill -9 at random moments over the whole life of the daemon: while it starts, drains a backfill, reads a topic, feeds three sinks, commits
+// (every 10 ms, and before each batch of a sink), and stops. Tables, sinks and counts end as a plain program says; a read_committed
+// consumer sees each batch once, and the once flow drains once (PT-07, DO-18, DO-19, ON-O2, D-18).
 func TestKilledDaemonLosesAndDoublesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	const keys, history, live = 500, 500_000, 500_000
-	random := rand.New(rand.NewPCG(1, 2))
-	best := map[int]int{}
-	lines := func(n int) string {
-		var b strings.Builder
-		for range n {
-			key, seq := random.IntN(keys), random.IntN(1_000_000_000)
-			best[key] = max(best[key], seq)
-			fmt.Fprintf(&b, "{\"k\":%d,\"seq\":%d,\"pad\":%q}\n", key, seq, strings.Repeat("x", 20))
-		}
-		return b.String()
+	if os.Getenv("SLUICE_SOAK") == "1" {
+		*kills = 200
 	}
-	dir := files(t, map[string]string{
-		"history.json": lines(history),
-		"live.json":    lines(live),
-		"pipeline.yml": "name: killed\nstorage: state\nlibraries:\n  - glob: {include: flows.sql}\ncontinuous: true\nconfiguration:\n  sluice.listen: 127.0.0.1:0\n" +
-			"  sluice.max_batch_rows: '200'\n  pipelines.trigger.interval: 10ms\n",
-		"flows.sql": `CREATE STREAMING TABLE raw TBLPROPERTIES ('sluice.digest' = 'true');
-CREATE FLOW backfill AS INSERT ONCE INTO raw BY NAME SELECT k, seq FROM read_files('history.json', format => 'json', schema => 'k BIGINT, seq BIGINT');
-CREATE FLOW live DEPENDS ON (backfill) AS INSERT INTO raw BY NAME SELECT k, seq FROM STREAM read_kafka(subscribe => 'live', format => 'json', schema => 'k BIGINT, seq BIGINT');
-CREATE STREAMING TABLE newest TBLPROPERTIES ('sluice.digest' = 'true') FLOW REPLACE USING (k) SEQUENCE BY seq BY NAME SELECT * FROM STREAM(raw);
-CREATE SINK topic FORMAT kafka OPTIONS (topic => 'out', create_topic => 1, mode => 'append');
-CREATE FLOW to_topic AS INSERT INTO SINK topic BY NAME SELECT k, seq FROM STREAM(newest) WITH (readChangeFeed = true);
-CREATE SINK files FORMAT file OPTIONS (path => 'out', format => 'json');
-CREATE FLOW to_files AS INSERT INTO SINK files BY NAME SELECT k, seq FROM STREAM(newest) WITH (readChangeFeed = true);`,
-	})
+	size := *kills * 50_000
+	seed := *killSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("go test ./cmd/processor -run %s -kills %d -killseed %d", t.Name(), *kills, seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	database := testenv.Postgres(t)
+	t.Setenv("PGURL", database)
 	broker := brokerProcess(t)
-	set := "kafka.bootstrap.servers=" + broker
-	must(t, "topic", "put", "live", filepath.Join(dir, "live.json"), "--brokers", broker, "--create", "4", "--key", "k")
+	content := maps.Clone(killed)
+	content["forever.yml"] = content["pipeline.yml"] + "continuous: true\n"
+	k := &killing{t: t, dir: files(t, content), random: random, records: drawRecords(random, size)}
+	k.flags = []string{"--spec", k.dir, "--set", "kafka.bootstrap.servers=" + broker}
+	k.records.write(t, filepath.Join(k.dir, "history.json"), 0, size/2)
+	k.records.write(t, filepath.Join(k.dir, "live.json"), size/2, size)
+	must(t, "topic", "put", "live", filepath.Join(k.dir, "live.json"), "--brokers", broker, "--create", "4", "--key", "k")
 
-	kills, inside := 0, 0
-	for kills < 20 {
-		c := process(t, "run", "--spec", dir, "--set", set)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(120+random.IntN(200)) * time.Millisecond) // what is tested is that any moment will do
-		c.Process.Kill()
-		c.Wait()
-		kills++
-		if n := stored(t, dir, set, "raw"); n > 0 && n < history+live {
-			inside++
-		}
+	for i := range *kills {
+		k.kill(i, (float64(i)+random.Float64())/float64(*kills))
 	}
-	if t.Logf("%d of %d kills came before everything was read", inside, kills); inside < 15 {
-		t.Errorf("only %d kills came in the middle of the work", inside)
+	if code, out, err := k.command("run"); code != exitOK {
+		t.Fatalf("the last run: exit %d\n%s%s", code, out, err)
 	}
-	finish(t, dir, set, history+live)
-	must(t, "digest", "--verify", "raw", "newest", "--spec", dir, "--set", set) // D-29
 
-	var want []string
-	for key, seq := range best {
-		want = append(want, fmt.Sprintf("%d,%d", key, seq))
-	}
-	sort.Strings(want)
-	query := []string{"query", "--spec", dir, "--set", set, "-o", "csv"}
-	got := strings.Split(strings.TrimSpace(must(t, append(query, "SELECT k, seq FROM newest")...)), "\n")[1:]
-	sort.Strings(got)
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("the table has %d rows, want %d", len(got), len(want))
-	}
-	out := must(t, "topic", "cat", "out", "--brokers", broker)
-	files, err := filepath.Glob(filepath.Join(dir, "out", "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var written strings.Builder
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		written.Write(text)
-	}
-	for name, text := range map[string]string{"topic": out, "files": written.String()} {
-		if got := foldChanges(t, text); got != strings.Join(want, "\n") {
-			t.Errorf("the %s fold to %d rows, want %d", name, strings.Count(got, "\n")+1, len(want))
-		}
+	end := k.stored()
+	k.checkCounts(end)
+	k.checkEvents()
+	k.checkTables()
+	must(t, append([]string{"digest", "--verify", "raw", "newest"}, k.flags...)...) // D-29
+	for name, changes := range map[string]*changes{"topic": k.inTopic(broker, end.flows["to_topic"]), "table": k.inDatabase(database, end.flows["to_rows"]),
+		"files": k.inFiles(end.flows["to_files"])} {
+		changes.check(name, end)
 	}
 }
 
-// finish runs the daemon until everything was delivered, then stops it softly.
-func finish(t *testing.T, dir, set string, rows int) {
-	t.Helper()
-	c := process(t, "run", "--spec", dir, "--set", set)
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+// killing is a run of the test.
+type killing struct {
+	t       *testing.T
+	dir     string
+	flags   []string
+	random  *rand.Rand
+	records *records
+}
+
+func (k *killing) command(args ...string) (code int, out, err string) {
+	return command(append(args, k.flags...)...)
+}
+
+// kill starts the daemon and kills it at a random moment after a share of all work is done. Of five times one comes while it starts, and one
+// while it stops. The moments only have to be many and anywhere: nothing that is checked depends on them.
+func (k *killing) kill(number int, share float64) {
+	k.t.Helper()
+	before, stopping := k.stored(), false
+	c := process(k.t, slices.Concat([]string{"run"}, k.flags, []string{"--spec", filepath.Join(k.dir, "forever.yml")})...)
 	if err := c.Start(); err != nil {
-		t.Fatal(err)
+		k.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	within := 50 * time.Millisecond
+	switch number % 5 {
+	case 0:
+		within, share = 400*time.Millisecond, 0
+	case 4:
+		stopping, within = true, 150*time.Millisecond
+	}
+	if share > 0 {
+		k.await(share, before, c.Process.Pid, ended)
+	}
+	if stopping {
+		_ = c.Process.Signal(syscall.SIGTERM)
+	}
+	time.Sleep(time.Duration(k.random.Int64N(int64(within))))
+	_ = c.Process.Kill()
+	if <-ended; c.ProcessState.Exited() && !stopping {
+		k.t.Errorf("the daemon ended by itself: %v", c.ProcessState)
+	}
+	after := k.stored()
+	k.t.Logf("kill %d, of %.0f %% to %.0f %% of the work, starting %v, stopping %v", number+1, 100*before.share(k.records), 100*after.share(k.records), share == 0, stopping)
+}
+
+// await waits until a share of the work is done.
+func (k *killing) await(share float64, before *standings, pid int, ended chan error) {
+	k.t.Helper()
+	ctx, cancel := context.WithTimeout(k.t.Context(), 10*time.Minute)
 	defer cancel()
-	context.AfterFunc(ctx, func() { c.Process.Kill() })
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "all flows have caught up") && storedLive(t, dir, set) == rows {
-			c.Process.Signal(os.Interrupt)
+	for ctx.Err() == nil && len(ended) == 0 {
+		if where, ok := daemon.ReadWhere(filepath.Join(k.dir, "state")); ok && where.PID == pid {
+			status, err := admin.NewClient(where.Address, "").Status(ctx)
+			if err == nil && before.plus(status.Flows).share(k.records) >= share {
+				return
+			}
 		}
+		time.Sleep(5 * time.Millisecond)
 	}
-	if err := c.Wait(); err != nil {
-		t.Fatalf("the daemon ended with %v", err)
+	if ctx.Err() != nil {
+		k.t.Fatalf("%.0f %% of the work are not done", 100*share)
 	}
 }
 
-// stored counts the rows of a table in the stopped store.
-func stored(t *testing.T, dir, set, table string) int {
-	t.Helper()
-	code, out, _ := command("query", "--spec", dir, "--set", set, "-o", "csv", "SELECT count(*) AS n FROM "+table)
-	if code != exitOK {
-		return 0 // killed before there was a table
+// standings is how far the store has come.
+type standings struct {
+	flows  map[string]state.FlowInfo
+	tables map[string]state.TableInfo // by the last part of their names
+}
+
+// stored reads the stopped store. Whenever that is, rows and counts are of the same batches (DO-18).
+func (k *killing) stored() *standings {
+	k.t.Helper()
+	out := &standings{map[string]state.FlowInfo{}, map[string]state.TableInfo{}}
+	s, err := state.Open(state.Options{Dir: filepath.Join(k.dir, "state"), Pipeline: "killed", ReadOnly: true})
+	if fault.Of(err, fault.StoreNotFound) {
+		return out // killed before there was one
 	}
-	n, err := strconv.Atoi(strings.Split(strings.TrimSpace(out), "\n")[1])
 	if err != nil {
-		t.Fatal(err)
+		k.t.Fatal(err)
 	}
-	return n
+	defer s.Close()
+	flows, err := s.Flows()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	tables, err := s.Tables()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	for _, f := range flows {
+		out.flows[f.Name] = f
+	}
+	for _, i := range tables {
+		out.tables[i.Name[strings.LastIndexByte(i.Name, '.')+1:]] = i
+	}
+	raw, newest := out.tables["raw"], out.flows["newest"].Counters
+	if written := out.count("backfill", "written") + out.count("live", "written"); raw.Rows != written {
+		k.t.Fatalf("raw has %d rows, its flows have written %d", raw.Rows, written)
+	}
+	if n := newest["dropped"] + newest["written"] + newest["superseded"] + newest["late"]; n != newest["records"] {
+		k.t.Fatalf("newest has read %d rows, and its counts are of %d: %v", newest["records"], n, newest)
+	}
+	return out
 }
 
-// storedLive counts the rows of raw in the running daemon.
-func storedLive(t *testing.T, dir, set string) int { t.Helper(); return stored(t, dir, set, "raw") }
+func (s *standings) count(flow, counter string) int64 { return s.flows[flow].Counters[counter] }
 
-// foldChanges adds up the inserts and deletes of a change feed, one JSON object a line.
-func foldChanges(t *testing.T, text string) string {
-	t.Helper()
-	live := map[string]int{}
-	for line := range strings.Lines(text) {
-		var change string
-		var k, seq int
-		if _, err := fmt.Sscanf(line, `{"_change_type":"insert","k":%d,"seq":%d}`, &k, &seq); err == nil {
-			change = "insert"
-		} else if _, err := fmt.Sscanf(line, `{"_change_type":"delete","k":%d,"seq":%d}`, &k, &seq); err == nil {
-			change = "delete"
-		} else {
-			t.Fatalf("not a change: %s", line)
+// plus adds what a running daemon has read since it started.
+func (s *standings) plus(flows []admin.Flow) *standings {
+	out := &standings{map[string]state.FlowInfo{}, nil}
+	for _, f := range flows {
+		out.flows[f.Name] = state.FlowInfo{Counters: map[string]int64{"records": s.count(f.Name, "records") + f.Counts.Read}}
+	}
+	return out
+}
+
+// share is how much of the work is done, without that of the sinks, which is not known before.
+func (s *standings) share(r *records) float64 {
+	return float64(s.count("backfill", "records")+s.count("live", "records")+s.count("newest", "records")) / float64(len(r.all)+int(r.inRaw))
+}
+
+// checkEvents looks into the event log: once the once flow had drained it never ran again (DO-18, ON-O2).
+func (k *killing) checkEvents() {
+	k.t.Helper()
+	s, err := state.Open(state.Options{Dir: filepath.Join(k.dir, "state"), Pipeline: "killed", ReadOnly: true})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer s.Close()
+	var said []string
+	err = daemon.Events(k.t.Context(), s, 0, func(r eventlog.Record) bool {
+		if state, ok := strings.CutPrefix(r.Message, "flow backfill is "); ok && r.EventType == "flow_progress" {
+			said = append(said, strings.FieldsFunc(state, func(c rune) bool { return c == ':' || c == ' ' })[0])
 		}
-		row := fmt.Sprintf("%d,%d", k, seq)
-		if change == "insert" {
-			live[row]++
-		} else {
-			live[row]--
-		}
-		if live[row] == 0 {
-			delete(live, row)
+		return true
+	})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	drained := slices.IndexFunc(said, func(s string) bool { return s == "COMPLETED" || s == "IDLE" })
+	if drained < 1 || !slices.Contains(said[:drained], "RUNNING") {
+		k.t.Fatalf("the backfill has not drained: %v", said)
+	}
+	for _, s := range said[drained+1:] {
+		if s != "QUEUED" && s != "IDLE" {
+			k.t.Errorf("the backfill had drained, and was %s afterwards: %v", s, said)
 		}
 	}
-	var out []string
-	for row, n := range live {
-		for range n {
-			out = append(out, row)
-		}
-		if n < 0 {
-			t.Errorf("%s was deleted more often than inserted", row)
-		}
-	}
-	sort.Strings(out)
-	return strings.Join(out, "\n")
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -40,6 +41,30 @@ func TestRowByRowIsTheClosedForm(t *testing.T) {
 		}
 		slices.Sort(want)
 		if got := w.Rows("t"); !slices.Equal(got, want) {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// The rule for many rows is the closed form, too.
+func TestLatestIsTheClosedForm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var delivered []KeyedRow
+		latest := Latest{}
+		for i := range rapid.IntRange(0, 30).Draw(t, "rows") {
+			k, s := rapid.Int64Range(0, 3).Draw(t, "key"), rapid.Int64Range(-2, 3).Draw(t, "sequence")
+			delivered = append(delivered, KeyedRow{Key: []any{k}, Sequence: s, Value: strconv.Itoa(i), From: strconv.Itoa(i)})
+			latest.Deliver(k, s, i)
+		}
+		var want []string
+		for _, r := range ReplaceUsing(delivered) {
+			want = append(want, r.Value)
+		}
+		var got []string
+		for _, i := range latest.Rows() {
+			got = append(got, strconv.Itoa(i))
+		}
+		if !slices.Equal(got, want) {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 	})
