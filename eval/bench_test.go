@@ -6,6 +6,7 @@ import (
 
 	"sluice/batch"
 	"sluice/eval/dialect"
+	"sluice/format/json"
 )
 
 // bookings is a batch like those of a real flow: two short texts, a number as text, a sequence.
@@ -69,4 +70,57 @@ func BenchmarkFlow(b *testing.B) {
 					FROM (SELECT *, CAST(amount AS DECIMAL(10,2)) AS a FROM t WHERE status <> 'DRAFT')`}, in)
 		})
 	}
+}
+
+// from_json over a record's bytes beside the decoder alone, which is what format => 'json' costs: their ratio is the price of the
+// portable spelling (D-14).
+func BenchmarkFromJSON(b *testing.B) {
+	const n = 8 << 10
+	schema := []batch.Field{field("id", bigint), field("status", str), field("amount", batch.DecimalOf(10, 2)), field("seq", bigint)}
+	values := make([][]byte, n)
+	bytes := batch.NewBuilder(batch.Of(batch.Binary), n)
+	for i := range values {
+		values[i] = fmt.Appendf(nil, `{"id":%d,"status":"%s","amount":%d.%02d,"seq":%d,"other":"not asked for"}`, i*7919, "CANCELLED_BY_GUEST"[:5+i%13], i%1000, i%100, i)
+		bytes.AppendText(values[i])
+	}
+	b.Run("decoder", func(b *testing.B) {
+		d, err := json.NewDecoder(json.Options{Fields: schema, CorruptRecord: -1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		built := make([]batch.Builder, len(schema))
+		for i, f := range schema {
+			built[i].Init(f.Type, n)
+		}
+		for b.Loop() {
+			for i := range built {
+				built[i].Reset()
+			}
+			d.Decode(values, built)
+		}
+		b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
+	})
+	b.Run("decoder and statement", func(b *testing.B) {
+		d, _ := json.NewDecoder(json.Options{Fields: schema, CorruptRecord: -1})
+		built := make([]batch.Builder, len(schema))
+		for i, f := range schema {
+			built[i].Init(f.Type, n)
+		}
+		s := prepare(b, open(b, 1), &dialect.Compiled{Reads: []dialect.Read{read("t", schema...)}, Columns: schema, SQL: "SELECT id, status, amount, seq FROM t"})
+		for b.Loop() {
+			for i := range built {
+				built[i].Reset()
+			}
+			d.Decode(values, built)
+			in := columns(schema, &built[0], &built[1], &built[2], &built[3])
+			if _, err := s.Run(b.Context(), []Input{{Batch: in}}, batchTime); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
+	})
+	b.Run("from_json", func(b *testing.B) {
+		benchmark(b, compiled(b, "SELECT j.id, j.status, j.amount, j.seq FROM (SELECT from_json(CAST(b AS STRING), 'id BIGINT, status STRING, amount DECIMAL(10,2), seq BIGINT') AS j FROM STREAM(t))", ""),
+			columns([]batch.Field{field("b", batch.Of(batch.Binary))}, bytes))
+	})
 }

@@ -12,8 +12,8 @@ import (
 	"sluice/syntax"
 )
 
-// compiled is a query over a stream t with the STRING column a, with one expectation where check is not empty.
-func compiled(t *testing.T, sql, check string) *dialect.Compiled {
+// compiled is a query over a stream t with the columns a STRING and b BINARY, with one expectation where check is not empty.
+func compiled(t testing.TB, sql, check string) *dialect.Compiled {
 	t.Helper()
 	q, problems := syntax.ParseQuery("q.sql", sql)
 	if len(problems) > 0 {
@@ -44,7 +44,7 @@ func compiled(t *testing.T, sql, check string) *dialect.Compiled {
 type oneTable struct{}
 
 func (oneTable) Relation(syntax.TableRef) (*dialect.Relation, *fault.Error) {
-	return &dialect.Relation{Name: "t", Handle: "t", Fields: []batch.Field{field("a", str)}, Stream: true}, nil
+	return &dialect.Relation{Name: "t", Handle: "t", Fields: []batch.Field{field("a", str), field("b", batch.Of(batch.Binary))}, Stream: true}, nil
 }
 
 // D-14: what from_json made NULL is counted once for each row, in the plain and in the guarded statement alike: also where equal
@@ -110,6 +110,30 @@ func TestFailFast(t *testing.T) {
 }
 
 func values32(c *batch.Column) []int32 { return batch.Values[int32](c) }
+
+// The portable spelling over a record's bytes does not cast them: what is no UTF-8 is a malformed document, not a refused record.
+func TestBytesAreNotCast(t *testing.T) {
+	b := batch.NewBuilder(batch.Of(batch.Binary), 0)
+	for _, text := range []string{`{"x":"é"}`, "{\"x\":\"\xff\"}", "\xff"} {
+		b.AppendString(text)
+	}
+	b.AppendNull()
+	in := []Input{{Batch: columns([]batch.Field{field("b", batch.Of(batch.Binary))}, b)}}
+	for _, spelling := range []string{"CAST(b AS STRING)", "b::STRING", "string(b)"} {
+		s := prepare(t, open(t, 1), compiled(t, "SELECT to_json(from_json("+spelling+", 'x STRING')) AS j FROM STREAM(t)", ""))
+		out, err := s.Run(t.Context(), in, batchTime)
+		if err != nil {
+			t.Fatal(spelling, err)
+		}
+		var got []string
+		for i := range out.Rows.Len {
+			got = append(got, string(out.Rows.Cols[0].Text(i)))
+		}
+		if strings.Join(got, " ") != `{"x":"é"} {} {} ` || out.Nulled != (format.Nulled{Documents: 2}) {
+			t.Errorf("%s: got %s, counted %+v", spelling, got, out.Nulled)
+		}
+	}
+}
 
 // Chunks, lists inside lists and constants: what comes out is what went in, on one thread and on more.
 func TestFunctionsOverManyRows(t *testing.T) {

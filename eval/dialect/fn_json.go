@@ -32,11 +32,33 @@ func bindFromJSON(c *call) value {
 	if _, err := json.NewFrom(json.FromOptions{Type: typ, CorruptRecord: -1}); err != nil {
 		return c.fail(fault.From(err).At(c.args[1].pos))
 	}
-	v := c.external(typ, options, c.as(0, text))
+	v := c.external(typ, options, c.document())
 	if mode(options) == "FAILFAST" {
 		v = v.with(raises)
 	}
 	return v
+}
+
+// document is the first argument. CAST(value AS STRING) over bytes, as records come, hands over the bytes as they are: what is no
+// UTF-8 is no JSON, while the cast alone would refuse the record.
+func (c *call) document() value {
+	var inner syntax.Expr
+	switch e := c.expr.Args[0].(type) {
+	case *syntax.Cast:
+		if !e.Try {
+			inner = e.X
+		}
+	case *syntax.Func:
+		if len(e.Name.Parts) == 1 && strings.EqualFold(e.Name.Parts[0].Text, "string") && len(e.Args) == 1 {
+			inner = e.Args[0]
+		}
+	}
+	if column, ok := inner.(*syntax.Column); ok && c.args[0].typ.Kind == batch.String {
+		if v := c.bind(column); v.typ.Kind == batch.Binary {
+			return v
+		}
+	}
+	return c.as(0, text)
 }
 
 func mode(options [][2]string) string {
