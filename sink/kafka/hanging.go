@@ -214,7 +214,7 @@ func (a *attachment) settleLast(ctx context.Context) error {
 		return err
 	}
 	if !exists {
-		return a.sink.missing(ctx, a.client)
+		return a.sink.vanished(ctx, a.client)
 	}
 	id, epoch, err := a.client.ProducerID(ctx)
 	if err != nil {

@@ -71,7 +71,7 @@ func (a *attachment) open(ctx context.Context, id batch.ID) error {
 		return err
 	}
 	if !exists {
-		return s.missing(ctx, a.client)
+		return s.vanished(ctx, a.client)
 	}
 	before, found, err := s.identity(ctx, a.admin)
 	if err != nil {

@@ -2,10 +2,12 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sluice/batch"
@@ -90,6 +92,15 @@ func (s *Sink) missing(ctx context.Context, cl *kgo.Client) error {
 	return client.Missing(ctx, cl, s.opts.topic, "create it, or set create_topic => the number of its partitions")
 }
 
+// vanished is the error for a topic that Open has found or made and that is not there. One that may be made is made again by the next
+// Open; or it is there, and the brokers do not know it yet.
+func (s *Sink) vanished(ctx context.Context, cl *kgo.Client) error {
+	if s.opts.partitions == 0 {
+		return s.missing(ctx, cl)
+	}
+	return fault.New(fault.KafkaUnavailable, "%s is not known to the brokers at the moment", s.target)
+}
+
 // ensureTopic fails when the topic does not exist, or creates it when that is asked for.
 func (s *Sink) ensureTopic(ctx context.Context, cl *kgo.Client) error {
 	_, exists, err := client.Await(ctx, cl, s.opts.topic)
@@ -108,6 +119,9 @@ func (s *Sink) ensureTopic(ctx context.Context, cl *kgo.Client) error {
 	answer, err := kadm.NewClient(cl).CreateTopic(ctx, int32(s.opts.partitions), -1, settings, s.opts.topic)
 	if err == nil {
 		err = answer.Err
+	}
+	if errors.Is(err, kerr.TopicAlreadyExists) { // by an earlier Open, and the brokers do not know it yet
+		return nil
 	}
 	return s.opts.client.Fault(ctx, err, "creating %s", s.target)
 }
