@@ -115,24 +115,34 @@ func crash(t *testing.T, o outage, steps []step, want []string) (failed bool, co
 	d.FailAt(o.at, func() { p.fail(d.Crash(o.survives, uint64(o.at))) })
 	l := &life{t: t, fs: d.FS(), floors: o.floors}
 	l.open(false)
+	l.goThrough(steps, p, o.synced)
+	l.close()
+	if !p.failed() {
+		return false, ""
+	}
+	return true, recovered(t, p.after.FS(), o.floors, p, steps, want)
+}
+
+// goThrough goes through the steps until the power fails.
+func (l *life) goThrough(steps []step, p *power, synced bool) {
 	for i, s := range steps {
 		p.begin(i)
 		s.do(l)
-		if o.synced {
+		if synced {
 			l.sync()
 		}
-		if s.durable || o.synced {
+		if s.durable || synced {
 			p.acknowledge(i + 1)
 		}
 		if p.failed() {
 			break
 		}
 	}
-	l.close()
-	if !p.failed() {
-		return false, ""
-	}
-	l = &life{t: t, fs: p.after.FS(), floors: o.floors}
+}
+
+// recovered judges what a new start finds: it says what is wrong with it, or nothing.
+func recovered(t *testing.T, fs vfs.FS, floors int64, p *power, steps []step, want []string) (complaint string) {
+	l := &life{t: t, fs: fs, floors: floors}
 	l.open(slices.ContainsFunc(steps[:p.atWork+1], func(s step) bool { return s.defines }))
 	defer func() { l.close() }()
 	ok(t, l.s.Check())
@@ -143,16 +153,16 @@ func crash(t *testing.T, o outage, steps []step, want []string) (failed bool, co
 		}
 	}
 	if at < 0 {
-		return true, fmt.Sprintf("in step %d (%s), %d steps acknowledged: found\n%swhich is %s; after the last acknowledged step it was\n%s", p.atWork+1,
+		return fmt.Sprintf("in step %d (%s), %d steps acknowledged: found\n%swhich is %s; after the last acknowledged step it was\n%s", p.atWork+1,
 			steps[p.atWork].name, p.acknowledged, found, when(found, want), want[p.acknowledged])
 	}
 	for _, s := range steps[at:] {
 		s.do(l)
 	}
 	if end := l.dump(); end != want[len(steps)] {
-		return true, fmt.Sprintf("from what step %d left, the store comes to\n%swithout a crash to\n%s", at, end, want[len(steps)])
+		return fmt.Sprintf("from what step %d left, the store comes to\n%swithout a crash to\n%s", at, end, want[len(steps)])
 	}
-	return true, ""
+	return ""
 }
 
 func when(found string, want []string) string {
@@ -193,6 +203,7 @@ type life struct {
 	t      *testing.T
 	fs     vfs.FS
 	floors int64
+	fatal  func(error) // called when the store cannot go on; nil fails the test
 
 	more                           bool // the pipeline is the later one
 	s                              *Store
@@ -267,8 +278,12 @@ func trimmed() (out []step) {
 
 // open opens the store for the pipeline as it is first, or as it is later.
 func (l *life) open(more bool) {
+	fatal := l.fatal
+	if fatal == nil {
+		fatal = func(err error) { l.t.Errorf("store failed: %v", err) }
+	}
 	var err error
-	l.s, err = Open(Options{Dir: "db", FS: l.fs, Pipeline: "p", MemTableSize: 256 << 10, FloorBudget: l.floors, FeedAhead: l.floors, OnFault: func(err error) { l.t.Errorf("store failed: %v", err) }})
+	l.s, err = Open(Options{Dir: "db", FS: l.fs, Pipeline: "p", MemTableSize: 256 << 10, FloorBudget: l.floors, FeedAhead: l.floors, OnFault: fatal})
 	ok(l.t, err)
 	l.define(more)
 }

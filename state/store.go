@@ -82,6 +82,7 @@ type Store struct {
 	identity Identity
 	syncer   syncer
 	failure  atomic.Pointer[fault.Error]
+	failing  sync.Once    // reports it
 	floors   atomic.Int64 // bytes of memory the floors of all tables take
 	events   eventLog
 
@@ -124,14 +125,15 @@ func (s *Store) Close() error {
 	return err
 }
 
-// fail records why the store cannot go on. The first reason is reported and stays.
+// fail records why the store cannot go on. The first reason is reported and stays; who comes second waits until it was, since a panic of
+// Pebble's may end the process next.
 func (s *Store) fail(err error) error {
-	f := s.failed(err)
-	if s.failure.CompareAndSwap(nil, f) {
+	s.failing.Do(func() {
+		f := s.failed(err)
+		s.failure.Store(f)
 		s.o.Logger.Error("the store failed", "error", f)
 		s.o.OnFault(f)
-		return f
-	}
+	})
 	return s.failure.Load()
 }
 

@@ -5,12 +5,15 @@
 // synced is found under its name, although its directory was not. (Pebble syncs a new MANIFEST, then creates the marker that
 // points to it, then syncs the directory; without that promise the marker may survive alone.)
 //
-// It does not fail reads or writes; that is for pebble's errorfs.
+// It can refuse writes (Break). A sync that was refused has lost what it was to keep: as on Linux, where the kernel drops what it
+// could not write and tells of it once, later syncs of that file succeed and keep nothing. So a store that syncs again as if nothing had
+// happened is found out by the next power failure. It does not fail reads.
 package disk
 
 import (
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -24,6 +27,14 @@ type Disk struct {
 	writes int
 	at     int    // the write before which the power fails; 0 is none
 	fails  func() // called then
+	broken broken
+}
+
+// broken is which writes are refused.
+type broken struct {
+	from, to int // from is one of them, to is not
+	err      error
+	hits     []errorfs.Op
 }
 
 // New returns an empty disk.
@@ -42,6 +53,20 @@ func (d *Disk) FailAt(k int, fails func()) {
 	d.at, d.fails = d.writes+k, fails
 }
 
+// Break lets the disk refuse so many writes, beginning with the k-th from now, with an error.
+func (d *Disk) Break(k, writes int, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.broken = broken{from: d.writes + k, to: d.writes + k + writes, err: err}
+}
+
+// Refused are the writes that were refused.
+func (d *Disk) Refused() []errorfs.Op {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.broken.hits
+}
+
 func (d *Disk) count(op errorfs.Op) error {
 	if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
 		return nil
@@ -51,6 +76,10 @@ func (d *Disk) count(op errorfs.Op) error {
 	d.writes++
 	if d.writes == d.at {
 		d.fails()
+	}
+	if b := &d.broken; d.writes >= b.from && d.writes < b.to {
+		b.hits = append(b.hits, op)
+		return b.err
 	}
 	return nil
 }
@@ -112,19 +141,32 @@ type file struct {
 	vfs.File
 	dirs vfs.FS
 	dir  string
+	lost atomic.Bool // a sync was refused
 }
 
 // Sync implements vfs.File.
-func (f *file) Sync() error {
-	if err := f.File.Sync(); err != nil {
-		return err
-	}
-	return f.keepName()
-}
+func (f *file) Sync() error { return f.synced(f.File.Sync) }
 
 // SyncData implements vfs.File.
-func (f *file) SyncData() error {
-	if err := f.File.SyncData(); err != nil {
+func (f *file) SyncData() error { return f.synced(f.File.SyncData) }
+
+// SyncTo implements vfs.File.
+func (f *file) SyncTo(length int64) (whole bool, err error) {
+	if f.lost.Load() {
+		return false, nil
+	}
+	if whole, err = f.File.SyncTo(length); err != nil {
+		f.lost.Store(true)
+	}
+	return whole, err
+}
+
+func (f *file) synced(sync func() error) error {
+	if f.lost.Load() {
+		return nil
+	}
+	if err := sync(); err != nil {
+		f.lost.Store(true)
 		return err
 	}
 	return f.keepName()

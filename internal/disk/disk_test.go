@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -61,5 +62,36 @@ func TestThePowerFailsOnce(t *testing.T) {
 	}
 	if n := d.Writes(); n != 6 {
 		t.Errorf("%d writes", n)
+	}
+}
+
+// A sync that was refused has lost what it was to keep, whatever later ones say; what is written after the disk is well again is kept.
+func TestARefusedSyncLoses(t *testing.T) {
+	d := New()
+	fs := d.FS()
+	f, err := fs.Create("/a", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("full")
+	d.Break(2, 1, full)
+	if _, err := f.Write([]byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Sync(); !errors.Is(err, full) {
+		t.Errorf("the disk refuses a sync with %v", err)
+	}
+	if err := f.Sync(); err != nil {
+		t.Errorf("the second sync says %v", err)
+	}
+	if hits := d.Refused(); len(hits) != 1 || hits[0].Path != "/a" {
+		t.Errorf("refused %v", hits)
+	}
+	write(t, fs, "/b", "b", true)
+	left := d.Crash(0, 1).FS()
+	for name, want := range map[string]int64{"/a": 0, "/b": 1} {
+		if info, err := left.Stat(name); err != nil || info.Size() != want {
+			t.Errorf("after a power failure %s is %v %v, want %d bytes", name, info, err, want)
+		}
 	}
 }
