@@ -36,7 +36,7 @@ var Settings = option.Set{
 	{Name: SettingTriggerInterval, Kind: option.Duration, Default: "5s", Doc: "In continuous mode a flow starts a batch at most this often (PM-03)."},
 	{Name: SettingListen, Default: "127.0.0.1:7070", Doc: "Address of metrics, status and SQL. Another address than a loopback one needs sluice.token_file."},
 	{Name: SettingTokenFile, Doc: "File whose content clients must send as their bearer token."},
-	{Name: SettingMemoryLimit, Kind: option.Size, Default: "2GiB", Doc: "Memory the daemon may use, all its parts together (D-30); at least 128MB."},
+	{Name: SettingMemoryLimit, Kind: option.Size, Default: "2GiB", Doc: "Memory the daemon may use, all its parts together (D-30); at least 256MB."},
 	{Name: SettingSyncInterval, Kind: option.Duration, Default: "100ms", Doc: "The store syncs its log at least this often."},
 	{Name: SettingGracePeriod, Kind: option.Duration, Default: "30s", Doc: "How long a stop waits for the batch under way (D-39)."},
 	{Name: SettingDrainTimeout, Kind: option.Duration, Default: "15m", Doc: "How long a once flow waits for an open transaction before its end (D-7)."},
@@ -47,8 +47,9 @@ var Settings = option.Set{
 	{Name: SettingLogLevel, Kind: option.Enum, Values: []string{"debug", "info", "warn", "error"}, Default: "info", Doc: "Least level that is logged."},
 }
 
-// LeastMemory is the least SettingMemoryLimit: what a daemon takes that does nothing, and as much as its parts need to work.
-const LeastMemory = 128_000_000
+// LeastMemory is the least SettingMemoryLimit: what a daemon takes before it does anything, and as much
+// again for what it does.
+const LeastMemory = 256_000_000
 
 // settingPrefixes begin the names that can only be settings: a name that is not in Settings is a mistake.
 var settingPrefixes = []string{"sluice.", "pipelines.", "spark."}
@@ -126,8 +127,8 @@ func checkSettings(v option.Values) (problems fault.List) {
 		if g, ok := v.Given(name); ok && v.Size(name) <= 0 {
 			problems = append(problems, fault.New(fault.InvalidOption, "option %q of configuration: %q is not above zero", name, g.Value).At(g.Pos))
 		} else if ok && name == SettingMemoryLimit && v.Size(name) < LeastMemory {
-			problems = append(problems, fault.New(fault.InvalidOption, "option %q of configuration: %q is too little, the least is 128MB", name, g.Value).At(g.Pos).
-				WithHint("a daemon that does nothing takes about 88 MB"))
+			problems = append(problems, fault.New(fault.InvalidOption, "option %q of configuration: %q is too little, the least is 256MB", name, g.Value).At(g.Pos).
+				WithHint("half of that is the program itself"))
 		}
 	}
 	return problems

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bytes"
 	"encoding/binary"
 	"slices"
 
@@ -215,11 +214,11 @@ func (x *floors) gather(keys *Keys, groups *batch.Groups) {
 	}
 }
 
-// lookupStored seeks, in the order of the store.
+// lookupStored seeks, in the order of the store. Bloom filters tell that a key is new without a block being read.
 func (x *floors) lookupStored(dst *batch.Keys) error {
 	s := x.table.store
 	prefix := idKey(kindFloors, x.table.record.Instance)
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix)})
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: prefixEnd(prefix), UseL6Filters: true})
 	if err != nil {
 		return s.readFailed(err)
 	}
@@ -227,7 +226,7 @@ func (x *floors) lookupStored(dst *batch.Keys) error {
 	for g := range x.keys.Len() {
 		x.refs[g], x.metas[g] = noEntry, 0
 		x.key = floorKey(x.key, x.keys.At(g))
-		if it.SeekGE(x.key) && bytes.Equal(it.Key(), x.key) {
+		if it.SeekPrefixGE(x.key) { // the prefix of a key is all of it
 			v, err := it.ValueAndErr()
 			if err != nil {
 				return s.readFailed(err)

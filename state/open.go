@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"sluice/fault"
@@ -89,12 +90,12 @@ func (s *Store) pebbleOptions(cache *pebble.Cache, fs vfs.FS) *pebble.Options {
 		L0CompactionThreshold: 8, // compacted from half as many files over one key
 		L0StopWritesThreshold: 24,
 		LBaseMaxBytes:         256 << 20,
-
-		// No bloom filters: rows and floors are looked up by iterators that seek in the order of the store.
 	}
 	for i := range o.Levels {
 		// What is read is read in order, many keys of a block: what a block costs counts more than its size.
 		o.Levels[i].BlockSize, o.Levels[i].IndexBlockSize = 32<<10, 256<<10
+		// For floors that do not fit in memory: keys that are new need no block read to know it.
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
 	return o
 }

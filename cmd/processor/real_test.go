@@ -26,7 +26,12 @@ import (
 // The files real_*_test.go run the program as a process of its own, beside a real Kafka and a real PostgreSQL.
 
 // longest is how long a test waits for what has to come.
-const longest = 2 * time.Minute
+var longest = func() time.Duration {
+	if os.Getenv("SLUICE_SOAK") == "1" {
+		return 40 * time.Minute
+	}
+	return 10 * time.Minute
+}()
 
 // site is a pipeline's folder and the cluster it works with.
 type site struct {
@@ -183,6 +188,7 @@ type flowStatus struct {
 	Flow, Status, Reason string
 	Digest               string
 	Dropped, Read        int
+	Written              int
 }
 
 func (s *site) flow(name string) flowStatus {
