@@ -29,6 +29,7 @@
 //	                                                               "done" after it has carried out the request, or cut, lost, never, slow, throttle
 //	                                                               (broker.go). It stops a daemon that is up. A fault that is not reached, or of
 //	                                                               which nobody takes notice, fails the test
+//	fault sink SINK [times=N] [done]                               a sink of any kind refuses its next batches; with "done", after it has taken them
 //	reset FLOW                                                     resets the flow's checkpoint
 //	fail SINK [times=N] [final]                                    the sink refuses its next batches
 //	hold SINK                                                      the sink gives no answer to its next batch

@@ -5,6 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/cockroachdb/datadriven"
+
+	"sluice/fault"
 )
 
 // injected is a fault that waits for the next run, step or reset.
@@ -37,11 +42,21 @@ func arrangeFault(_ context.Context, w *world, a *words) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := newBrokerFault(where, what)
-	if err != nil {
-		return "", err
+	var f injected
+	if where == "sink" {
+		s, err := w.sinkNamed(&words{args: []datadriven.CmdArg{{Key: what}}})
+		if err != nil {
+			return "", err
+		}
+		f = &sinkFault{name: s.Name, done: done, times: times}
+	} else {
+		b, err := newBrokerFault(where, what)
+		if err != nil {
+			return "", err
+		}
+		b.times, b.topic, b.done = times, topic, b.done || done
+		f = b
 	}
-	f.times, f.topic, f.done = times, topic, f.done || done
 	w.down()
 	w.faults = append(w.faults, f)
 	return "", nil
@@ -71,4 +86,62 @@ func (w *world) inject() func() error {
 		}
 		return &vanished{strings.Join(lost, "\n")}
 	}
+}
+
+// sinkFault lets a sink of any kind refuse its next batches, before it has taken them or after.
+type sinkFault struct {
+	name  string
+	done  bool
+	times int
+
+	mu    sync.Mutex
+	hits  int
+	again bool // a batch came after the last hit
+}
+
+func (f *sinkFault) String() string { return "fault sink " + f.name }
+
+func (f *sinkFault) arm(w *world) {
+	w.refusing.Lock()
+	defer w.refusing.Unlock()
+	w.refusals = append(w.refusals, f)
+}
+
+func (f *sinkFault) disarm(w *world) (hit, again bool) {
+	w.refusing.Lock()
+	w.refusals = slices.DeleteFunc(w.refusals, func(o *sinkFault) bool { return o == f })
+	w.refusing.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hits > 0, f.again
+}
+
+// refuse does a write of a sink, with the faults that are due: what has been done may be told to have failed.
+func (w *world) refuse(sink string, write func() error) error {
+	w.refusing.Lock()
+	due := slices.Clone(w.refusals)
+	w.refusing.Unlock()
+	for _, f := range due {
+		if f.name != sink || !f.take() {
+			continue
+		}
+		if f.done {
+			if err := write(); err != nil {
+				return err
+			}
+		}
+		return fault.New(fault.ExecTryAgain, "the sink says that it did not take the batch")
+	}
+	return write()
+}
+
+func (f *sinkFault) take() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.hits == f.times {
+		f.again = true
+		return false
+	}
+	f.hits++
+	return true
 }

@@ -53,7 +53,7 @@ func (p *powered) Write(ctx context.Context, id batch.ID, rows sink.Rows) error 
 		p.run.power.RUnlock()
 		return errDark
 	}
-	err := p.Sink.Write(ctx, id, rows)
+	err := p.run.world.refuse(p.name, func() error { return p.Sink.Write(ctx, id, rows) })
 	p.run.power.RUnlock()
 	if err == nil && p.run.halt != nil && p.run.world.variant.is("stop", "crash") && !id.Replay {
 		p.run.crash()

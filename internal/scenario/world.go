@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,15 +40,17 @@ type world struct {
 	held    atomic.Value             // string: the sink that will not answer
 	clock   time.Time                // modification time of the next file
 
-	disk    *disk.Disk
-	through Through // what stands between the daemon and disk and sinks
-	crashes int
-	outage  *outage      // to come, or nil
-	faults  []injected   // to come
-	told    atomic.Int64 // failures that somebody was told of since faults were let loose
-	plan    *plan.Pipeline
-	up      *run         // a daemon that stays up between commands, or nil
-	shown   *state.Store // of a stopped daemon, kept open from one look to the next, or nil
+	disk     *disk.Disk
+	through  Through // what stands between the daemon and disk and sinks
+	crashes  int
+	outage   *outage    // to come, or nil
+	faults   []injected // to come
+	refusing sync.Mutex
+	refusals []*sinkFault // guarded by refusing
+	told     atomic.Int64 // failures that somebody was told of since faults were let loose
+	plan     *plan.Pipeline
+	up       *run         // a daemon that stays up between commands, or nil
+	shown    *state.Store // of a stopped daemon, kept open from one look to the next, or nil
 }
 
 // newWorld starts a world in an empty folder. engine answers queries beside a stopped daemon.
