@@ -20,7 +20,7 @@ import (
 // Cluster is a running Kafka broker.
 type Cluster struct {
 	Brokers   []string
-	container *tckafka.KafkaContainer
+	container testcontainers.Container
 }
 
 var real *Cluster
@@ -47,8 +47,8 @@ func StartKafka(t testing.TB, opts ...testcontainers.ContainerCustomizer) *Clust
 	return c
 }
 
-// quick are settings that make a single broker answer soon.
-var quick = testcontainers.WithEnv(map[string]string{
+// quickSettings are settings that make a single broker answer soon.
+var quickSettings = map[string]string{
 	"KAFKA_BROKER_SESSION_TIMEOUT_MS":                                   "2000", // a killed broker may come back after it
 	"KAFKA_BROKER_HEARTBEAT_INTERVAL_MS":                                "500",
 	"KAFKA_TRANSACTION_STATE_LOG_NUM_PARTITIONS":                        "1",
@@ -60,17 +60,22 @@ var quick = testcontainers.WithEnv(map[string]string{
 	"KAFKA_LOG_CLEANER_BACKOFF_MS":                                      "500",
 	"KAFKA_LOG_INITIAL_TASK_DELAY_MS":                                   "500",
 	"KAFKA_AUTO_CREATE_TOPICS_ENABLE":                                   "false",
-})
+}
+
+// kafkaImage is the image of every broker.
+func kafkaImage() string {
+	if image := os.Getenv("SLUICE_KAFKA_IMAGE"); image != "" {
+		return image
+	}
+	return "confluentinc/confluent-local:7.5.0"
+}
 
 func startKafka(t testing.TB, opts ...testcontainers.ContainerCustomizer) (*Cluster, func()) {
 	t.Helper()
 	ctx := context.Background()
 	needDocker(t)
-	image := os.Getenv("SLUICE_KAFKA_IMAGE")
-	if image == "" {
-		image = "confluentinc/confluent-local:7.5.0"
-	}
-	c, err := tckafka.Run(ctx, image, append([]testcontainers.ContainerCustomizer{tckafka.WithClusterID("test"), quick}, opts...)...)
+	image := kafkaImage()
+	c, err := tckafka.Run(ctx, image, append([]testcontainers.ContainerCustomizer{tckafka.WithClusterID("test"), testcontainers.WithEnv(quickSettings)}, opts...)...)
 	// The container's first process is a shell that ignores SIGTERM: without a stop timeout of 0 this takes ten seconds.
 	stop := func() { _ = testcontainers.TerminateContainer(c, testcontainers.StopTimeout(0)) }
 	if err != nil {
