@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -264,6 +265,83 @@ CREATE FLOW to_program AS INSERT INTO SINK program BY NAME SELECT id, v FROM STR
 	for what, got := range map[string]string{"topic": topic.String(), "files": written.String(), "program": s.file("delivered")} {
 		if got != want.String() {
 			t.Errorf("the %s has %d bytes, want %d", what, len(got), want.Len())
+		}
+	}
+}
+
+// slowDelivery is a program of an exec sink that takes its batch and does not come to its end while the file "hang" is there: ten
+// minutes, an hour, it makes no difference.
+const slowDelivery = `#!/bin/sh
+cat >batch.$1 && echo "$SLUICE_BATCH ${SLUICE_REPLAY:-0} $(cksum <batch.$1)" >>batches.$1 && grep -c '' batch.$1 >>rows.$1
+while test -e hang; do sleep 0.1; done
+`
+
+// A-73, D-39: sinks that take ten minutes for a batch. One stands behind a table, one behind the topic itself: each has its one
+// batch, what is fetched for it does not grow, the other flows go on, and all of it is within the limit. The stop is prompt, the exit code 0,
+// and what was broken off comes again as the same batch.
+func TestMemoryBehindASlowSink(t *testing.T) {
+	m := memory()
+	n := m.of(2_000_000)
+	s := m.site(t, `CREATE STREAMING TABLE raw AS SELECT id, v FROM STREAM read_kafka(subscribe => 'TOPIC', format => 'json', schema => 'id BIGINT, v STRING');
+CREATE STREAMING TABLE newest FLOW REPLACE USING (k) SEQUENCE BY id BY NAME SELECT id % 1000 AS k, id FROM STREAM(raw);
+CREATE SINK slow FORMAT exec OPTIONS (command => './deliver table');
+CREATE FLOW to_slow AS INSERT INTO SINK slow BY NAME SELECT id, v FROM STREAM(raw);
+CREATE SINK direct FORMAT exec OPTIONS (command => './deliver topic');
+CREATE FLOW to_direct AS INSERT INTO SINK direct BY NAME SELECT id, v FROM STREAM read_kafka(subscribe => 'TOPIC', format => 'json', schema => 'id BIGINT, v STRING');
+CREATE SINK files FORMAT file OPTIONS (path => 'out', format => 'json');
+CREATE FLOW to_files AS INSERT INTO SINK files BY NAME SELECT k, id FROM STREAM(newest) WITH (readChangeFeed = true);`,
+		map[string]string{"deliver": slowDelivery, "hang": ""})
+	if err := os.Chmod(filepath.Join(s.dir, "deliver"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.sets = append(s.sets, "--set", "sluice.grace_period=300ms")
+	s.fill(s.name, s.lines("in", n, func(i int) string { return fmt.Sprintf(`{"id":%d,"v":"a row that waits for a slow sink"}`, i) }))
+	d := s.start()
+	s.written(n, "raw")
+	s.until("the table", func() bool { return s.flow("newest").Read >= n })
+	s.until("the last row in the files", func() bool {
+		f := s.flow("to_files")
+		return f.Written > 0 && strings.Contains(f.Reason, "waiting")
+	})
+	slow := []string{"table", "topic"}
+	for _, sink := range slow {
+		s.until("the batch of the "+sink, func() bool { return s.file("rows."+sink) != "" })
+		if got := s.file("batches." + sink); strings.Count(got, "\n") != 1 {
+			t.Errorf("the program behind the %s has got\n%s", sink, got)
+		}
+	}
+	m.within(d)
+	began := time.Now()
+	d.stop(exitOK)
+	t.Logf("stopped after %v", time.Since(began))
+	if got := strings.Count(d.output(), "GRACE_PERIOD_OVER"); got != 2 {
+		t.Errorf("%d warnings", got)
+	}
+
+	if err := os.Remove(filepath.Join(s.dir, "hang")); err != nil {
+		t.Fatal(err)
+	}
+	d = s.start()
+	s.written(n, "to_slow", "to_direct")
+	m.within(d)
+	d.stop(exitOK)
+	for _, sink := range slow {
+		batches := strings.Split(s.file("batches."+sink), "\n")
+		if first, again := strings.Fields(batches[0]), strings.Fields(batches[1]); first[1] != "0" || again[1] != "1" || first[0] != again[0] || strings.Join(first[2:], " ") != strings.Join(again[2:], " ") {
+			t.Errorf("the program behind the %s got %v, then %v", sink, first, again)
+		}
+		rows := 0
+		for i, count := range strings.Fields(s.file("rows." + sink)) {
+			c, err := strconv.Atoi(count)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i > 0 { // the first one is the one that was broken off
+				rows += c
+			}
+		}
+		if rows != n {
+			t.Errorf("the program behind the %s got %d rows, want %d", sink, rows, n)
 		}
 	}
 }
