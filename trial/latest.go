@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sluice/batch"
+	"sluice/fault"
 	"sluice/option"
 	"sluice/plan"
 	"sluice/source"
@@ -42,6 +43,28 @@ func Latest(ctx context.Context, p *plan.Pipeline, n int, have map[string]Topic)
 		}
 	}
 	return topics, nil
+}
+
+// LatestValues are the values of the last n committed records of the topics that options of read_kafka name, in the order of a
+// sample, without null values. It reads as Latest does.
+func LatestValues(ctx context.Context, given []option.Given, servers string, n int) ([][]byte, error) {
+	v, problems := kafka.Options().Parse("read_kafka", given, fault.Pos{})
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	topics, err := latest(ctx, kafka.Config{Options: v.With(option.Given{Name: "on_null_value", Value: "keep"}), Stream: true, Bootstrap: servers, DrainTimeout: drainTimeout}, n)
+	if err != nil {
+		return nil, err
+	}
+	var values [][]byte
+	for _, name := range slices.Sorted(maps.Keys(topics)) {
+		for _, r := range topics[name].Records {
+			if r.Value != nil {
+				values = append(values, r.Value)
+			}
+		}
+	}
+	return values, nil
 }
 
 // connection are the options of a flow's source that say where its topics are, without those that have a sample; wanted says that

@@ -15,27 +15,55 @@ import (
 // digits; other numbers DOUBLE; texts, nulls and elements without a common type STRING; the fields of objects stand in the
 // order of their names.
 func Infer(document []byte) (batch.Type, error) {
+	v, err := parsed(document)
+	if err != nil {
+		return batch.Type{}, err
+	}
+	return settled(typeOf(v)), nil
+}
+
+// Inference finds a schema that holds all of some records.
+type Inference struct{ typ batch.Type }
+
+// Add takes a record into account. One that is no object is bad, and left out.
+func (i *Inference) Add(record []byte) error {
+	v, err := parsed(bytes.TrimPrefix(record, []byte("\xef\xbb\xbf")))
+	if err != nil {
+		return err
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return fault.New(fault.MalformedRecord, "a record must be a JSON object")
+	}
+	i.typ = merged(i.typ, typeOf(v))
+	return nil
+}
+
+// Fields are the columns found, in the order of their names.
+func (i *Inference) Fields() []batch.Field { return settled(i.typ).Fields }
+
+// parsed validates a document as strictly as records are, and returns it in Go's types, numbers as text.
+func parsed(document []byte) (any, error) {
 	s := scanner{maxDepth: DefaultMaxDepth}
 	i := blank(document, 0)
 	if i == len(document) {
-		return batch.Type{}, s.refused(s.refuse(i, "the text is empty"))
+		s.refuse(i, "the text is empty")
+		return nil, s.syntax
 	}
 	if i = s.skip(document, i); i < 0 {
-		return batch.Type{}, s.syntax
+		return nil, s.syntax
 	}
 	if i = blank(document, i); i < len(document) {
-		return batch.Type{}, s.refused(s.fail(document, i, "nothing behind the document"))
+		s.fail(document, i, "nothing behind the document")
+		return nil, s.syntax
 	}
 	d := stdjson.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return batch.Type{}, fault.New(fault.MalformedRecord, "invalid JSON").Because(err)
+		return nil, fault.New(fault.MalformedRecord, "invalid JSON").Because(err)
 	}
-	return settled(typeOf(v)), nil
+	return v, nil
 }
-
-func (s *scanner) refused(int) error { return s.syntax }
 
 // typeOf is the type of a value; null is VOID until all is known.
 func typeOf(v any) batch.Type {
