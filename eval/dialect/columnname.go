@@ -23,6 +23,9 @@ func pretty(e syntax.Expr) string {
 	case *syntax.Column:
 		return e.Name.Parts[len(e.Name.Parts)-1].Text
 	case *syntax.Field:
+		if !ofColumn(e.X) {
+			return pretty(e.X) + "." + e.Name.Text
+		}
 		return e.Name.Text
 	case *syntax.Literal:
 		if e.Kind == syntax.StringLiteral && !e.Secret {
@@ -61,13 +64,28 @@ func pretty(e syntax.Expr) string {
 	return syntax.PrintExpr(e)
 }
 
+// ofColumn reports whether e is a column, or a field of one.
+func ofColumn(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Column:
+		return true
+	case *syntax.Field:
+		return ofColumn(e.X)
+	}
+	return false
+}
+
 func prettyCall(e *syntax.Func) string {
 	if e.Star {
 		return "count(1)"
 	}
-	args := make([]string, len(e.Args))
-	for i, a := range e.Args {
+	name, shown := strings.ToLower(e.Name.Parts[0].Text), e.Args
+	if name == "from_json" && len(shown) > 1 { // schema and options do not show
+		shown = shown[:1]
+	}
+	args := make([]string, len(shown))
+	for i, a := range shown {
 		args[i] = pretty(a)
 	}
-	return strings.ToLower(e.Name.Parts[0].Text) + "(" + strings.Join(args, ", ") + ")"
+	return name + "(" + strings.Join(args, ", ") + ")"
 }
