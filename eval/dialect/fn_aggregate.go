@@ -265,6 +265,9 @@ func (c *call) inWindow(v value) value {
 	var partition, order []string
 	for _, e := range c.expr.Over.Partition {
 		p := inner.bind(e)
+		if !isBroken(p) {
+			c.checkOrdered(p.typ, "PARTITION BY", p.pos)
+		}
 		v = derive(v.typ, v.sql, v, p)
 		partition = append(partition, p.sql)
 	}

@@ -304,6 +304,10 @@ func (f *frame) using(i int, id syntax.Ident, kind string, ls, rs, both *scope) 
 	if !ok {
 		return value{}, false
 	}
+	if !x.typ.Orderable() {
+		f.report(fault.New(fault.OperandNotOrdered, "USING: values of type %s are not compared", x.typ).At(id.Pos).WithHint("join on parts of them"))
+		return value{}, false
+	}
 	if kind == "LEFT SEMI" || kind == "LEFT ANTI" {
 		return compose(boolean, "(%s = %s)", x, y), true
 	}

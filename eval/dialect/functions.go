@@ -90,6 +90,11 @@ func (f *frame) call(e *syntax.Func) value {
 	if isBroken(c.args...) {
 		return wrong(e.Pos)
 	}
+	if e.Distinct {
+		for _, a := range c.args {
+			f.checkOrdered(a.typ, "DISTINCT", a.pos)
+		}
+	}
 	v := fn.bind(c)
 	v.pos = e.Pos
 	return v
