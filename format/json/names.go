@@ -3,6 +3,7 @@ package json
 import (
 	"encoding/binary"
 	"hash/maphash"
+	"slices"
 )
 
 // names are the member names that objects of one place have had. They answer two questions at the price of one
@@ -47,7 +48,7 @@ func (n *names) forget() {
 	n.texts = n.texts[:0]
 	n.entries = append(n.entries[:0], name{})
 	if n.slots == nil {
-		n.slots = make([]int32, 2*keptNames)
+		n.slots = make([]int32, 16) // grow has more when there are more names: a document may open an object at every depth
 	}
 	clear(n.slots)
 }
@@ -126,6 +127,9 @@ func (n *names) find(text []byte, bare bool, after int32) int32 {
 func (n *names) add(text []byte, slot uint64) int32 {
 	member, exact := n.resolve(text)
 	id := int32(len(n.entries))
+	if len(n.entries) == cap(n.entries) { // append alone would grow a long list by a quarter only, and copy it that much oftener
+		n.entries = slices.Grow(n.entries, len(n.entries))
+	}
 	n.entries = append(n.entries, name{off: int32(len(n.texts)), len: int32(len(text)), chain: n.slots[slot],
 		member: member, exact: exact})
 	n.texts = append(n.texts, text...)

@@ -179,9 +179,12 @@ func changeTopic(ctx context.Context, w *world, a *words) (string, error) {
 }
 
 func produce(ctx context.Context, w *world, a *words) (string, error) {
-	key := a.value("key", "")
+	how := producing{key: a.value("key", ""), literal: a.flag("literal")}
 	times, err := a.number("times", 1)
 	if err != nil {
+		return "", err
+	}
+	if how.headers, err = headersOf(a.values("headers")); err != nil {
 		return "", err
 	}
 	name, err := a.name()
@@ -194,7 +197,7 @@ func produce(ctx context.Context, w *world, a *words) (string, error) {
 			return "", err
 		}
 	}
-	return "", w.produce(ctx, name, key, strings.Repeat(a.input+"\n", times))
+	return "", w.produce(ctx, name, strings.Repeat(a.input+"\n", times), how)
 }
 
 // writeFile writes a file as a good writer does: it is whole when it gets its name. Each is a second older than the next.

@@ -18,7 +18,9 @@
 //	                                                               declares the pipeline; the input is SQL. Digests are kept of two tables
 //	                                                               of three, or of those that say so
 //	topic NAME [partitions=N] | topic NAME delete | trim=OFFSET    makes, deletes or shortens a topic
-//	produce TOPIC [key=MEMBER] [times=N]                           one JSON document a line; "null" alone is a null value
+//	produce TOPIC [key=MEMBER] [times=N] [literal] [headers=(NAME:VALUE, NAME)]
+//	                                                               one JSON document a line; "null" alone is a null value. With "literal" a line is a
+//	                                                               Go string literal. A header without a value is null
 //	file PATH                                                      writes a file
 //	run [refresh=(T, ...)] [full-refresh=(T, ...)] [full-refresh-all] [messages | brief | states]
 //	                                                               runs until everything has been applied; shows who failed

@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -57,18 +58,46 @@ func (w *world) trimTopic(ctx context.Context, name string, offset int64) error 
 	return err
 }
 
+// producing says what records are made of lines.
+type producing struct {
+	key     string // the member whose text is the record's key
+	literal bool   // lines are Go string literals
+	headers []kgo.RecordHeader
+}
+
+// headersOf reads name:value, the value as a Go string literal has it between its quotes, and a bare name for null.
+func headersOf(args []string) (out []kgo.RecordHeader, err error) {
+	for _, a := range args {
+		h := kgo.RecordHeader{}
+		text, isText := "", false
+		if h.Key, text, isText = strings.Cut(a, ":"); isText {
+			if text, err = strconv.Unquote(`"` + text + `"`); err != nil {
+				return nil, fmt.Errorf("the header %s: %w", a, err)
+			}
+			h.Value = []byte(text)
+		}
+		out = append(out, h)
+	}
+	return out, nil
+}
+
 // produce writes one record a line, into the partition of its key, else into all in turn.
-func (w *world) produce(ctx context.Context, name, key, lines string) error {
+func (w *world) produce(ctx context.Context, name, lines string, how producing) error {
 	t := w.topics[name]
 	partitioner := kgo.StickyKeyPartitioner(nil).ForTopic(name)
 	for line := range strings.Lines(lines) {
 		line = strings.TrimSuffix(line, "\n")
-		r := &kgo.Record{Topic: name, Partition: int32(t.records) % t.partitions}
-		if line != "null" {
+		r := &kgo.Record{Topic: name, Partition: int32(t.records) % t.partitions, Headers: how.headers}
+		var err error
+		if how.literal {
+			if line, err = strconv.Unquote(line); err != nil {
+				return fmt.Errorf("the value %s: %w", line, err)
+			}
+		}
+		if how.literal || line != "null" {
 			r.Value = []byte(line)
 		}
-		var err error
-		if r.Key, err = broker.RecordKey(r.Value, key); err != nil {
+		if r.Key, err = broker.RecordKey(r.Value, how.key); err != nil {
 			return err
 		}
 		if r.Key != nil {
