@@ -49,7 +49,7 @@ func TestRealLogCut(t *testing.T) {
 		topic := s.name + "_" + name
 		s.create(topic, 1)
 		s.produce(numbered(topic, 0, 1))
-		open[name] = s.begin(time.Minute, numbered(topic, 0, 2))
+		open[name] = s.begin(10*time.Minute, numbered(topic, 0, 2))
 		s.produce(numbered(topic, 0, 3), numbered(topic, 0, 4), numbered(topic, 0, 5)) // the last is offset 4
 	}
 	for _, name := range []string{"stopped", "stopped_on"} {

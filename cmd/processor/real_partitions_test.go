@@ -59,7 +59,7 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT k FROM STREAM(later);
 	out := s.name + "_out"
 	s.create(s.name, 1)
 	s.produce(numbered(s.name, 0, 1))
-	x := s.begin(time.Minute, numbered(s.name, 0, 2))
+	x := s.begin(10*time.Minute, numbered(s.name, 0, 2))
 	d := s.start()
 	s.until("the drain to wait", func() bool { return d.waits("drain") })
 	s.grow(s.name, numbered(s.name, 1, 100))

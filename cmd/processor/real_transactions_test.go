@@ -168,13 +168,13 @@ CREATE SINK out FORMAT kafka OPTIONS (topic => 'TOPIC_out', create_topic => 1, m
 CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT k FROM STREAM(clean);`})
 	began := time.Now().Add(-time.Second) // brokers tell milliseconds
 	open := map[string]*transaction{}
-	for name, timeout := range map[string]time.Duration{"committed": time.Minute, "aborted": time.Minute, "expired": time.Second} {
+	for name, timeout := range map[string]time.Duration{"committed": 10 * time.Minute, "aborted": 10 * time.Minute, "expired": time.Second} {
 		topic := s.name + "_" + name
 		s.create(topic, 3)
-		s.begin(time.Minute, numbered(topic, 0, -1)).end(kgo.TryAbort)
+		s.begin(10*time.Minute, numbered(topic, 0, -1)).end(kgo.TryAbort)
 		s.produce(numbered(topic, 0, 1))
-		s.begin(time.Minute, numbered(topic, 0, 2), numbered(topic, 1, 5)).end(kgo.TryCommit) // partition 1 ends with its marker
-		s.begin(time.Minute, numbered(topic, 2, -2)).end(kgo.TryAbort)                        // partition 2 has nothing else
+		s.begin(10*time.Minute, numbered(topic, 0, 2), numbered(topic, 1, 5)).end(kgo.TryCommit) // partition 1 ends with its marker
+		s.begin(10*time.Minute, numbered(topic, 2, -2)).end(kgo.TryAbort)                        // partition 2 has nothing else
 		open[name] = s.begin(timeout, numbered(topic, 0, 3))
 		s.produce(numbered(topic, 0, 4))
 	}
@@ -220,7 +220,7 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT k FROM STREAM(clean);
 	open["aborted"].end(kgo.TryAbort)
 	drained("aborted", 1, 2, 4, 5)
 
-	x := s.begin(time.Minute, numbered(live, 0, 10))
+	x := s.begin(10*time.Minute, numbered(live, 0, 10))
 	s.produce(numbered(live, 0, 11))
 	s.produce(numbered(live, 1, 12))
 	s.holds("dirty", 10, 11, 12)
@@ -241,7 +241,7 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT k FROM STREAM(clean);
 	s.holds("clean", busy...)
 	x.end(kgo.TryAbort)
 	s.holds("clean", append([]int{11}, busy...)...)
-	x = s.begin(time.Minute, numbered(live, 0, 20))
+	x = s.begin(10*time.Minute, numbered(live, 0, 20))
 	s.produce(numbered(live, 0, 21))
 	waits("clean", live, x)
 	x.end(kgo.TryCommit)
@@ -273,7 +273,7 @@ func TestRealDrainTimeout(t *testing.T) {
 CREATE FLOW drain AS INSERT ONCE INTO drained BY NAME SELECT k FROM read_kafka(subscribe => 'TOPIC', format => 'json', schema => 'k BIGINT');`})
 	s.create(s.name, 1)
 	s.produce(numbered(s.name, 0, 1))
-	x := s.begin(time.Minute, numbered(s.name, 0, 2))
+	x := s.begin(10*time.Minute, numbered(s.name, 0, 2))
 	s.produce(numbered(s.name, 0, 3))
 	if code, out := s.verb("run", "--set", "sluice.drain_timeout=1s"); code != exitFailure {
 		t.Fatalf("exit %d\n%s", code, out)
