@@ -37,6 +37,16 @@ type Store struct {
 	Epoch uint64 `json:"epoch"` // rises each time it is opened
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"` // on disk
+
+	Quarantines []Quarantine `json:"quarantines,omitempty"`
+}
+
+// Quarantine is what a flow has in quarantine. Flows that keep nothing there, and have nothing from before, are left out.
+type Quarantine struct {
+	Flow    string `json:"flow"`
+	Table   string `json:"table"` // that shows the records
+	Records int64  `json:"records"`
+	Bytes   int64  `json:"bytes"` // in the store
 }
 
 // Table is one table of the pipeline. Keys is absent when the table has none, Bytes when it is not known.

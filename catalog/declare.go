@@ -56,6 +56,10 @@ func (b *builder) table(s *syntax.CreateTable) {
 	}
 	id := b.Spec.identity(s.Name)
 	t := &Table{Name: id, Display: Show(s.Name), Decl: s, ResetAllowed: true}
+	if strings.HasSuffix(id, QuarantineSuffix) {
+		b.report(fault.ReservedTable, s.Name.Pos, "the table %s has a name that is kept for records in quarantine", t.Display).
+			WithHint("choose a name that does not end in %s", QuarantineSuffix)
+	}
 	b.columns(t)
 	b.expectations(t)
 	b.clauses(t)

@@ -69,19 +69,18 @@ func (b *builder) streamOptions(r *Read, ref *syntax.TableName) {
 	b.Problems = append(b.Problems, problems...)
 	r.Options = values
 	r.Feed = values.Bool(optReadChangeFeed)
-	r.Mode = b.mode(values)
+	r.Mode = modeOf(values)
 	if r.Feed && values.Bool(optSkipChangeCommits) {
 		g, _ := values.Given(optSkipChangeCommits)
 		b.report(fault.InvalidOption, g.Pos, "readChangeFeed reads every change and skipChangeCommits leaves them out").WithHint("choose one")
 	}
 }
 
-func (b *builder) mode(values option.Values) batch.Mode {
+// QuarantineSuffix is what the table that shows records in quarantine has behind the name of the target (D-15).
+const QuarantineSuffix = "__quarantine"
+
+func modeOf(values option.Values) batch.Mode {
 	m, _ := batch.ParseMode(values.String(argMode))
-	if m == batch.Quarantine {
-		g, _ := values.Given(argMode)
-		b.report(fault.NoQuarantine, g.Pos, "the mode QUARANTINE is not supported").WithHint("use FAILFAST, DROPMALFORMED or PERMISSIVE")
-	}
 	return m
 }
 
@@ -106,7 +105,7 @@ func (b *builder) readFunction(f *Flow, r *Read, ref *syntax.TableFunc) {
 	}
 	values, problems := set.Parse(name, args, ref.Pos)
 	r.Options = values
-	r.Mode = b.mode(values)
+	r.Mode = modeOf(values)
 	if len(problems) == 0 {
 		if fn.Check != nil {
 			problems = fn.Check(values, Use{ref.Pos, r.Stream, b.Spec.Servers()})

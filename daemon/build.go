@@ -166,6 +166,11 @@ func (d *Daemon) announce(j *job) error {
 		n := info.NextBatch - 1
 		last = &n
 	}
+	if f.Input.Mode == batch.Quarantine {
+		if err := j.state.SetQuarantine(f.Quarantine()); err != nil {
+			return err
+		}
+	}
 	d.watch.Resume(f.Name, info.Generation, last, concealPosition(option.NewMask(f.Secrets...), info.Position))
 	if info.Fingerprint == f.Fingerprint {
 		return nil

@@ -3,6 +3,7 @@ package daemon
 import (
 	"sluice/batch"
 	"sluice/catalog"
+	"sluice/plan"
 )
 
 // Memory is how the one limit is split (D-30). What the program takes whatever it does comes first: its code, which DuckDB's
@@ -36,6 +37,8 @@ const (
 	// copies is how often what is read of a batch is in memory at once: fetched, decompressed, and decoded, all of it twice
 	// since the next batch is read meanwhile, evaluated, encoded, and on its way to the store or the sink.
 	copies = 10
+	// original is how often more it is where records are kept beside their rows, since they may have to go into quarantine.
+	original = 3
 	// leastRow is what a row costs on that way although it has next to no bytes: its positions, its hash, its places in columns.
 	leastRow = 64
 	// leastBatch keeps batches from becoming so small that their number is what costs.
@@ -45,9 +48,13 @@ const (
 )
 
 // batchLimit bounds a batch of one flow: as the settings say, and so that the batches of all flows at once fit in memory.
-func (d *Daemon) batchLimit() batch.Limit {
+func (d *Daemon) batchLimit(f *plan.Flow) batch.Limit {
 	s := d.Plan.Settings
 	budget := Split(s.MemoryLimit).Batches
-	bytes := max(leastBatch, budget/int64(len(d.Plan.Flows))/copies)
+	times := int64(copies)
+	if f.Input.Mode == batch.Quarantine {
+		times += original
+	}
+	bytes := max(leastBatch, budget/int64(len(d.Plan.Flows))/times)
 	return batch.Limit{Rows: min(s.MaxBatchRows, int(bytes/leastRow)), Bytes: min(s.MaxBatchBytes, bytes), Record: max(leastRecord, budget/8)}
 }

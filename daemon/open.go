@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/batch"
@@ -29,17 +30,35 @@ func openSource(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flo
 	in := &f.Input
 	switch in.Kind {
 	case plan.FromTable, plan.FromChangeFeed:
-		return sourcetable.New(sourcetable.Config{Table: table, Flow: s, Feed: in.Kind == plan.FromChangeFeed, InsertsOnly: in.InsertsOnly, Columns: in.Columns}), nil
+		return sourcetable.New(sourcetable.Config{Table: table, Flow: s, Feed: in.Kind == plan.FromChangeFeed, InsertsOnly: in.InsertsOnly, Columns: delivered(in)}), nil
 	}
 	reader, err := openReader(p, in)
 	if err != nil {
 		return nil, err
 	}
 	if in.Kind == plan.FromFiles {
-		return sourcefile.New(sourcefile.Config{Options: in.Options, Dir: p.Dir, Stream: in.Stream, Columns: in.Columns, Reader: reader})
+		return sourcefile.New(sourcefile.Config{Options: in.Options, Dir: p.Dir, Stream: in.Stream, Columns: delivered(in), Reader: reader})
 	}
-	return sourcekafka.New(sourcekafka.Config{Options: in.Options, Stream: in.Stream, Bootstrap: p.Servers, Columns: in.Columns,
+	return sourcekafka.New(sourcekafka.Config{Options: in.Options, Stream: in.Stream, Bootstrap: p.Servers, Columns: delivered(in),
 		Decoder: reader.Decoder, DrainTimeout: p.Settings.DrainTimeout})
+}
+
+// delivered are the columns a source has to bring: those of the query, and what is kept of a record that cannot be used. Of a row
+// of a table that is the row.
+func delivered(in *plan.Input) []source.Column {
+	if in.Mode != batch.Quarantine {
+		return in.Columns
+	}
+	if in.Table == nil {
+		return append(slices.Clone(in.Columns), source.Record())
+	}
+	out := slices.Clone(in.Columns)
+	for _, f := range in.Table.Fields {
+		if !slices.ContainsFunc(out, func(c source.Column) bool { return c.Field.Name == f.Name }) {
+			out = append(out, source.Column{Field: f})
+		}
+	}
+	return out
 }
 
 // openReader opens the format of a source for the columns that are decoded; a source without one has the zero Reader.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +23,28 @@ import (
 
 // tableScope finds the tables of a store for a query, and notes which ones it reads.
 type tableScope struct {
-	tables []state.TableInfo
-	read   map[string]string // handle to table name
+	tables     []state.TableInfo
+	quarantine int               // so many of tables, the last ones, show what is in quarantine
+	read       map[string]string // handle to table name
+}
+
+// newTableScope makes the scope of all tables of a store, those of records in quarantine included (D-15).
+func newTableScope(store *state.Store) (*tableScope, error) {
+	tables, err := store.Tables()
+	if err != nil {
+		return nil, err
+	}
+	quarantines, err := store.Quarantines()
+	return &tableScope{tables: append(tables, quarantines...), quarantine: len(quarantines), read: map[string]string{}}, err
+}
+
+// open returns what opens the rows of a table.
+func (s *tableScope) open(snapshot *state.Snapshot, name string, columns []string) func() (eval.Scan, error) {
+	quarantines := s.tables[len(s.tables)-s.quarantine:]
+	if slices.ContainsFunc(quarantines, func(t state.TableInfo) bool { return t.Name == name }) {
+		return func() (eval.Scan, error) { return snapshot.ScanQuarantine(name, columns) }
+	}
+	return func() (eval.Scan, error) { return snapshot.Scan(name, columns, 0, 1) }
 }
 
 // Relation implements dialect.Scope.
@@ -85,11 +106,10 @@ func Query(ctx context.Context, store *state.Store, ordered, parallel *eval.Engi
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	tables, err := store.Tables()
+	scope, err := newTableScope(store)
 	if err != nil {
 		return nil, err
 	}
-	scope := &tableScope{tables: tables, read: map[string]string{}}
 	analysis, problems := dialect.Analyse(q, scope, dialect.Options{Zone: zone})
 	if err := problems.Err(); err != nil {
 		return nil, err
@@ -109,8 +129,7 @@ func Query(ctx context.Context, store *state.Store, ordered, parallel *eval.Engi
 	snapshot := store.Snapshot()
 	inputs := make([]eval.Input, len(compiled.Reads))
 	for i, r := range compiled.Reads {
-		name, columns := scope.read[r.Relation.Handle], r.Columns
-		inputs[i] = eval.Input{Open: func() (eval.Scan, error) { return snapshot.Scan(name, columns, 0, 1) }}
+		inputs[i] = eval.Input{Open: scope.open(snapshot, scope.read[r.Relation.Handle], r.Columns)}
 	}
 	rows, err := engine.Query(ctx, compiled, inputs, time.Now().UTC().Truncate(time.Microsecond))
 	if err != nil {

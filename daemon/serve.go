@@ -66,6 +66,11 @@ func ReadWhere(storage string) (w Where, ok bool) {
 func (d *Daemon) readStore() (admin.Store, []admin.Table) {
 	who := d.store.Identity()
 	s := admin.Store{ID: who.ID, Epoch: who.Epoch, Path: d.Plan.Storage, Bytes: int64(d.store.Metrics().DiskSpaceUsage())}
+	for _, j := range d.jobs {
+		if f := j.state.Info(); f.Quarantine != "" {
+			s.Quarantines = append(s.Quarantines, admin.Quarantine{Flow: f.Name, Table: f.Quarantine, Records: f.Quarantined.Records, Bytes: f.Quarantined.Bytes})
+		}
+	}
 	var tables []admin.Table
 	for _, t := range d.Plan.Tables {
 		info := d.tables[t.Name].Info()
@@ -84,6 +89,9 @@ func (d *Daemon) readStore() (admin.Store, []admin.Table) {
 func (d *Daemon) readMetrics() metrics.Store {
 	store, tables := d.readStore()
 	out := metrics.Store{Epoch: store.Epoch, Bytes: store.Bytes}
+	for _, q := range store.Quarantines {
+		out.Quarantines = append(out.Quarantines, metrics.Quarantine{Flow: q.Flow, Records: q.Records, Bytes: q.Bytes})
+	}
 	for _, t := range tables {
 		row := metrics.Table{Name: t.Name, Rows: t.Rows, Keys: -1, Bytes: -1, Version: t.Version, Digest: t.Digest}
 		if t.Keys != nil {

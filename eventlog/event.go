@@ -115,12 +115,14 @@ type Expectation struct {
 	Errors  int64  `json:"error_records,omitempty"` // the constraint raised an error (D-4)
 }
 
-// Outcome counts what a batch's records became. All are rows of the flow's query but Read, Null, Lost and Bad.
+// Outcome counts what a batch's records became. All are rows of the flow's query but Read, Null, Lost, Bad and Quarantined.
 type Outcome struct {
 	Read int64 `json:"num_input_records"` // records read, bad and null ones included
 	Null int64 `json:"num_null_records"`  // Kafka null values that were ignored (D-5)
 	Lost int64 `json:"num_lost_records"`  // Kafka offsets that were gone before they were read (D-6)
 	Bad  int64 `json:"num_bad_records"`   // records that could not be read or evaluated
+
+	Quarantined int64 `json:"num_quarantined_records"` // those of Bad that are kept in the store (D-15)
 
 	// What from_json and its like made NULL because they could not read it (D-14).
 	NulledDocuments int64 `json:"num_nulled_documents"` // texts of which nothing could be read
@@ -144,6 +146,7 @@ func (c *Outcome) Add(o Outcome) {
 	c.Null += o.Null
 	c.Lost += o.Lost
 	c.Bad += o.Bad
+	c.Quarantined += o.Quarantined
 	c.NulledDocuments += o.NulledDocuments
 	c.NulledFields += o.NulledFields
 	c.Dropped += o.Dropped
@@ -202,8 +205,10 @@ type RecordRefused struct {
 	Split string
 	At    batch.Offset
 	Kept  bool // PERMISSIVE: a row was made of what could be read
-	Err   *fault.Error
-	More  int64 // further ones of the same batch
+	// Quarantined says that the record is kept in the store.
+	Quarantined bool
+	Err         *fault.Error
+	More        int64 // further ones of the same batch
 }
 
 func (e *RecordRefused) Type() string   { return "flow_progress" }
@@ -211,8 +216,11 @@ func (e *RecordRefused) Level() Level   { return Warn }
 func (e *RecordRefused) Origin() Origin { return Origin{Flow: e.Flow} }
 func (e *RecordRefused) String() string {
 	did := "left out"
-	if e.Kept {
+	switch {
+	case e.Kept:
 		did = "kept in part"
+	case e.Quarantined:
+		did = "put in quarantine"
 	}
 	s := fmt.Sprintf("flow %s %s the record at %s %s: %v", e.Flow, did, e.Split, e.At, e.Err)
 	if e.More > 0 {

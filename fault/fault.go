@@ -85,6 +85,7 @@ type Error struct {
 	Detail  string
 	Hint    string
 	Cause   error
+	Column  string // of the record that the error is about, where it is about one; not printed, since the message names it
 
 	sealed, sealedDetail string // Message and Detail without what came out of records; "" when that is all of it
 }
@@ -158,6 +159,9 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 	e.Hint = fmt.Sprintf(format, args...)
 	return e
 }
+
+// OfColumn sets the column and returns e.
+func (e *Error) OfColumn(name string) *Error { e.Column = name; return e }
 
 // Because sets the cause and returns e.
 func (e *Error) Because(err error) *Error { e.Cause = err; return e }

@@ -89,5 +89,6 @@ func (f *Flow) report(bad []batch.Bad) {
 	if len(bad) == 0 {
 		return
 	}
-	f.emit(&eventlog.RecordRefused{Flow: f.plan.Name, Split: bad[0].Split, At: bad[0].At, Kept: bad[0].Kept, Err: bad[0].Err, More: int64(len(bad) - 1)})
+	f.emit(&eventlog.RecordRefused{Flow: f.plan.Name, Split: bad[0].Split, At: bad[0].At, Kept: bad[0].Kept,
+		Quarantined: f.plan.Input.Mode == batch.Quarantine, Err: bad[0].Err, More: int64(len(bad) - 1)})
 }

@@ -21,6 +21,7 @@ func (f *Flow) fit(w *work) bool {
 	if len(unfit) == 0 {
 		return true
 	}
+	f.whole(w, unfit)
 	var bad []batch.Bad
 	var last *fault.Error
 	kept := make([]int32, 0, w.len())
@@ -30,7 +31,7 @@ func (f *Flow) fit(w *work) bool {
 		switch {
 		case err == nil:
 			kept = append(kept, row)
-		case err != last: // the rows of a record that became too many share theirs
+		case err != last: // rows that are refused as one record share theirs
 			bad = append(bad, f.badRow(w, w.result.Row[row], err))
 		}
 		last = err
@@ -58,7 +59,7 @@ func (f *Flow) missingValues(w *work, unfit map[int32]*fault.Error) {
 		}
 		for i := range column.Len {
 			if path := batch.Missing(field, column, i); path != "" {
-				unfit[int32(i)] = fault.New(fault.NullInNotNull, "flow %s: %s is NOT NULL in table %s and has no value", f.plan.Name, path, f.plan.Table.Display).
+				unfit[int32(i)] = fault.New(fault.NullInNotNull, "flow %s: %s is NOT NULL in table %s and has no value", f.plan.Name, path, f.plan.Table.Display).OfColumn(path).
 					WithHint("add an expectation that drops such rows, or mode => 'DROPMALFORMED'")
 			}
 		}

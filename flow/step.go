@@ -24,6 +24,9 @@ type work struct {
 	counts  []expect.Count
 	tie     *place // of a row whose sequence its key had already, in a table that other flows write too
 	stages  eventlog.Stages
+
+	refused     map[place]bool // records of which no row was made, or one that cannot be used
+	quarantined []batch.Bad    // those of them that are kept (D-15)
 }
 
 // step takes one read down the path: evaluate, judge, apply the rule, commit.
@@ -75,6 +78,7 @@ func (f *Flow) admit(w *work) error {
 		f.cutAt(w, w.bad)
 		return nil
 	}
+	f.quarantine(w, w.bad)
 	f.report(w.bad)
 	return nil
 }
@@ -135,13 +139,18 @@ func (f *Flow) refuse(w *work, bad []batch.Bad) {
 		f.cutAt(w, bad)
 		return
 	}
+	f.quarantine(w, bad)
 	f.report(bad)
 }
 
-// badRow makes a bad record of an input row.
-func (f *Flow) badRow(w *work, row int32, err *fault.Error) batch.Bad {
+// badRow makes a bad record of an input row, with the record itself if it is to be kept.
+func (f *Flow) badRow(w *work, row int32, err *fault.Error) (b batch.Bad) {
+	if f.plan.Input.Mode == batch.Quarantine {
+		b = f.original(w, row)
+	}
 	p := w.rows.Pos
-	return batch.Bad{Split: w.rng.Splits[p.Split[row]].Split, At: batch.Offset{At: p.Offset[row], Index: p.Index[row]}, Err: err}
+	b.Split, b.At, b.Err = w.rng.Splits[p.Split[row]].Split, batch.Offset{At: p.Offset[row], Index: p.Index[row]}, err
+	return b
 }
 
 // inputs are the micro-batch and, as of now, the tables it is joined with.
@@ -290,6 +299,8 @@ func (w *work) in() (batch.Columns, batch.Column) {
 }
 
 // advance is what the batch does to the flow's own state.
-func (f *Flow) advance(w *work) state.Advance {
-	return state.Advance{Range: w.rng, Time: w.at, Counters: f.counters(w), Complete: w.end && f.end.Complete}
+func (f *Flow) advance(w *work) (state.Advance, error) {
+	quarantine, err := f.setAside(w)
+	w.outcome.Quarantined = int64(len(quarantine.Put))
+	return state.Advance{Range: w.rng, Time: w.at, Counters: f.counters(w), Complete: w.end && f.end.Complete, Quarantine: quarantine}, err
 }

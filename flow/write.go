@@ -15,7 +15,11 @@ import (
 func (f *Flow) write(ctx context.Context, w *work) error {
 	if w.len() == 0 {
 		began := time.Now()
-		if err := f.state.Skip(f.advance(w)); err != nil {
+		a, err := f.advance(w)
+		if err == nil {
+			err = f.state.Skip(a)
+		}
+		if err != nil {
 			return err
 		}
 		w.stages.Commit = time.Since(began)
@@ -88,7 +92,11 @@ func (f *Flow) replace(ctx context.Context, w *work, rows batch.Columns, sequenc
 // commit makes a table's batch durable with its positions, in one atomic write.
 func (f *Flow) commit(w *work, writer *state.Writer) error {
 	began := time.Now()
-	c, err := writer.Commit(f.state, f.advance(w))
+	a, err := f.advance(w)
+	if err != nil {
+		return err
+	}
+	c, err := writer.Commit(f.state, a)
 	if err != nil {
 		return err
 	}
@@ -102,7 +110,11 @@ func (f *Flow) commit(w *work, writer *state.Writer) error {
 func (f *Flow) deliver(ctx context.Context, w *work, rows batch.Columns) error {
 	began := time.Now()
 	w.outcome.Written = int64(rows.Len)
-	planned := &state.PlannedBatch{Advance: f.advance(w), Rows: rows}
+	a, err := f.advance(w)
+	if err != nil {
+		return err
+	}
+	planned := &state.PlannedBatch{Advance: a, Rows: rows}
 	planned.Change, planned.Keys, planned.Sequence = feedOf(w)
 	if err := f.state.Plan(ctx, planned); err != nil {
 		return err
@@ -181,7 +193,7 @@ func (f *Flow) done(w *work, number uint64) {
 // counters are the sums the store keeps with the flow, committed with the batch.
 func (f *Flow) counters(w *work) map[string]int64 {
 	o := w.outcome
-	sums := map[string]int64{"records": o.Read, "null": o.Null, "lost": o.Lost, "bad": o.Bad, "dropped": o.Dropped, "written": o.Written, "superseded": o.Superseded,
+	sums := map[string]int64{"records": o.Read, "null": o.Null, "lost": o.Lost, "bad": o.Bad, "quarantined": o.Quarantined, "dropped": o.Dropped, "written": o.Written, "superseded": o.Superseded,
 		"late": o.Late, "tied": o.Tied, "redelivered": o.Redelivered,
 		"nulled_documents": o.NulledDocuments, "nulled_fields": o.NulledFields}
 	for i, c := range w.counts {

@@ -141,6 +141,7 @@ func (m *Metrics) Held(flow string, since map[string]time.Time) {
 func (m *Metrics) addOutcome(flow string, o eventlog.Outcome) {
 	m.inputRecords.WithLabelValues(flow).Add(float64(o.Read))
 	m.badRecords.WithLabelValues(flow).Add(float64(o.Bad))
+	m.quarantined.WithLabelValues(flow).Add(float64(o.Quarantined))
 	m.nullRecords.WithLabelValues(flow).Add(float64(o.Null))
 	m.lostRecords.WithLabelValues(flow).Add(float64(o.Lost))
 	m.nulled.WithLabelValues(flow, "document").Add(float64(o.NulledDocuments))

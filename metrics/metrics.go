@@ -45,6 +45,7 @@ type Metrics struct {
 	inputBytes   *prometheus.CounterVec
 	lostRecords  *prometheus.CounterVec
 	badRecords   *prometheus.CounterVec
+	quarantined  *prometheus.CounterVec
 	nullRecords  *prometheus.CounterVec
 
 	rows         *prometheus.CounterVec
@@ -103,6 +104,7 @@ func New(r prometheus.Registerer) *Metrics {
 	m.inputBytes = reg.counter("input_bytes_total", "Size of the records read.", "flow")
 	m.lostRecords = reg.counter("lost_records_total", "Kafka offsets that were gone before they were read and that the flow was allowed to skip.", "flow")
 	m.badRecords = reg.counter("bad_records_total", "Records that could not be read or evaluated and did not stop the flow.", "flow")
+	m.quarantined = reg.counter("quarantined_records_total", "Bad records that were kept in quarantine.", "flow")
 	m.nulled = reg.counter("nulled_values_total", "What from_json and its like made NULL because they could not read it: documents, of which nothing could be read, and fields of others.", "flow", "what")
 	m.nullRecords = reg.counter("null_records_total", "Kafka records without a value that were ignored.", "flow")
 

@@ -66,7 +66,7 @@ func full() (*Metrics, *prometheus.Registry) {
 	m.ObserveCommit(time.Millisecond)
 	m.ObserveFsync(2 * time.Millisecond)
 	m.ReadStore(func() Store {
-		return Store{Epoch: 3, Bytes: 4096, Tables: []Table{
+		return Store{Epoch: 3, Bytes: 4096, Quarantines: []Quarantine{{Flow: "live", Records: 2, Bytes: 512}}, Tables: []Table{
 			{Name: "main.ticks", Rows: 12, Keys: 9, Bytes: 1024, Version: 7, Digest: "fedcba98765432100123456789abcdef"},
 			{Name: "main.ticks_raw", Rows: 40, Keys: -1, Bytes: -1},
 		}}

@@ -12,6 +12,15 @@ type Store struct {
 	Epoch  uint64 // of this opening; rises with each
 	Bytes  int64  // on disk
 	Tables []Table
+
+	Quarantines []Quarantine
+}
+
+// Quarantine is what one flow has in quarantine.
+type Quarantine struct {
+	Flow    string
+	Records int64
+	Bytes   int64
 }
 
 // Table is what one table holds.
@@ -36,6 +45,7 @@ func (m *Metrics) ReadStore(read func() Store) {
 // storeCollector reads the store when it is scraped.
 type storeCollector struct {
 	epoch, bytes, rows, keys, tableBytes, version, digest *prometheus.Desc
+	quarantine, quarantineBytes                           *prometheus.Desc
 
 	mu   sync.Mutex
 	read func() Store
@@ -53,12 +63,15 @@ func newStoreCollector() *storeCollector {
 		tableBytes: desc("table_size_bytes", "Size of the table in the store.", "table"),
 		version:    desc("table_version", "Number of the last commit that changed the table.", "table"),
 		digest:     desc("table_digest", "First 52 bits of the digest of the table's rows, where it is kept; compare it for equality only.", "table"),
+
+		quarantine:      desc("quarantine_records", "Records the flow has in quarantine.", "flow"),
+		quarantineBytes: desc("quarantine_size_bytes", "Size of the records the flow has in quarantine, in the store.", "flow"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *storeCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.epoch, c.bytes, c.rows, c.keys, c.tableBytes, c.version, c.digest} {
+	for _, d := range []*prometheus.Desc{c.epoch, c.bytes, c.rows, c.keys, c.tableBytes, c.version, c.digest, c.quarantine, c.quarantineBytes} {
 		out <- d
 	}
 }
@@ -77,6 +90,10 @@ func (c *storeCollector) Collect(out chan<- prometheus.Metric) {
 	s := read()
 	gauge(c.epoch, float64(s.Epoch))
 	gauge(c.bytes, float64(s.Bytes))
+	for _, q := range s.Quarantines {
+		gauge(c.quarantine, float64(q.Records), q.Flow)
+		gauge(c.quarantineBytes, float64(q.Bytes), q.Flow)
+	}
 	for _, t := range s.Tables {
 		gauge(c.rows, float64(t.Rows), t.Name)
 		if t.Keys >= 0 {

@@ -16,6 +16,8 @@ type Advance struct {
 	Counters map[string]int64 // added to the flow's
 	Events   []Event          // added to the log
 	Complete bool             // the once flow is finished with this (DO-18)
+
+	Quarantine Quarantine
 }
 
 // Skip commits a batch without rows and without a number: only the positions move, or the flow completes (ON-O3). Table
@@ -38,6 +40,10 @@ func (f *Flow) hasPlan() bool {
 
 // commit adds a to what is in b and commits it. With number the batch takes the next number.
 func (f *Flow) commit(b *pebble.Batch, a Advance, number, sync bool) (uint64, error) {
+	quarantine, err := a.Quarantine.put(b, f, micros(a.Time))
+	if err != nil {
+		return 0, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	next, err := f.advance(b, a, number)
@@ -52,7 +58,7 @@ func (f *Flow) commit(b *pebble.Batch, a Advance, number, sync bool) (uint64, er
 	}
 	f.store.passed(f, a.Range)
 	n := f.progress.next
-	f.progress = next
+	f.progress, f.quarantine = next, quarantine
 	for _, s := range a.Range.Splits {
 		f.position = f.position.Put(batch.Mark{Split: s.Split, ID: s.ID, Next: s.To})
 	}

@@ -43,6 +43,13 @@ func (s *Store) Check() error {
 		if err := checkFlow(&f, versions); err != nil {
 			return s.corrupt("flow %s: %v", f.Name, err)
 		}
+		flow, err := s.Flow(f.Name)
+		if err == nil {
+			err = s.checkQuarantine(flow)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ var crashAt = flag.Int("crash", 0, "of TestCrashAtEveryWrite: this write alone")
 
 // TestCrashAtEveryWrite lets the power fail before the k-th write to the disk, for every k, in the life of a store: batches of
 // table flows, planned and delivered batches of a sink flow, a once flow that finishes, groups that spill, checkpoint resets, full
-// refreshes, a change feed that is trimmed or written ahead of its commit, a schema that grows, a new reader's copy. Of what was written and not synced nothing,
+// refreshes, records that go into quarantine and leave it, a change feed that is trimmed or written ahead of its commit, a schema that grows, a new reader's copy. Of what was written and not synced nothing,
 // a random half, or everything reaches the disk.
 //
 // What is found then must be exactly what the store was after one of the steps: not before the last one that had been acknowledged as
@@ -309,6 +309,7 @@ func (l *life) define(more bool) {
 	for name, f := range map[string]**Flow{"live": &l.live, "history": &l.history, "load": &l.load, "pub": &l.pub, "late": &l.late} {
 		*f, err = l.s.Flow(name)
 		ok(l.t, err)
+		ok(l.t, (*f).SetQuarantine("quarantine"))
 	}
 	l.subscribe(l.pub)
 	if more {
@@ -362,6 +363,7 @@ func (l *life) batch(table *Table, f *Flow, n int, complete bool) {
 	defer w.Abort()
 	a := Advance{Range: spanOf(f, at+int64(n)), Time: noon, Counters: map[string]int64{"records": int64(n)}, Complete: complete}
 	a.Events = []Event{func(uint64) []byte { return fmt.Append(nil, f.Name(), " ", at+int64(n)) }}
+	a.Quarantine = l.quarantine(f, &a.Range)
 	if table == l.events {
 		ok(l.t, w.Append(&cols))
 	} else {
@@ -374,9 +376,29 @@ func (l *life) batch(table *Table, f *Flow, n int, complete bool) {
 	ok(l.t, err)
 }
 
+// quarantine refuses a record in four in every other generation; in the others what is in quarantine leaves it.
+func (l *life) quarantine(f *Flow, r *batch.Range) (q Quarantine) {
+	held, err := f.QuarantinedIn(r)
+	ok(l.t, err)
+	if f.Generation()%2 == 1 {
+		q.Drop = held
+		return q
+	}
+	s := r.Splits[0]
+	for at := s.From.At; at < s.To.At; at++ {
+		if at%4 == 1 {
+			q.Put = append(q.Put, Quarantined{Split: s.Split, ID: s.ID, At: batch.Offset{At: at}, Time: at, Value: []byte(fmt.Sprint("value ", at)),
+				Headers: []batch.Header{{Key: "h"}}, Code: "BAD", Message: "bad"})
+		}
+	}
+	return q
+}
+
 func (l *life) skip(f *Flow, n int64) {
 	m, _ := f.Position().Find("src")
-	ok(l.t, f.Skip(Advance{Range: spanOf(f, m.Next.At+n), Time: noon, Counters: map[string]int64{"dropped": n}}))
+	a := Advance{Range: spanOf(f, m.Next.At+n), Time: noon, Counters: map[string]int64{"dropped": n}}
+	a.Quarantine = l.quarantine(f, &a.Range)
+	ok(l.t, f.Skip(a))
 }
 
 func (l *life) end() {
@@ -387,7 +409,8 @@ func (l *life) end() {
 func (l *life) plan() {
 	c, rng, err := l.ticks.ReadChanges(l.pub, l.pub.Position(), batch.Limit{}, nil)
 	ok(l.t, err)
-	ok(l.t, l.pub.Plan(context.Background(), &PlannedBatch{Advance: Advance{Range: rng, Time: noon, Counters: map[string]int64{"written": int64(c.Rows.Len)}},
+	a := Advance{Range: rng, Time: noon, Counters: map[string]int64{"written": int64(c.Rows.Len)}, Quarantine: l.quarantine(l.pub, &rng)}
+	ok(l.t, l.pub.Plan(context.Background(), &PlannedBatch{Advance: a,
 		Rows: c.Rows, Change: c.Change, Keys: c.Keys, Sequence: c.Sequence}))
 }
 
@@ -405,11 +428,15 @@ func (l *life) dump() string {
 			fmt.Fprintf(&out, "  %s\n", strings.ReplaceAll(line, strings.Repeat("long", 1000), "long"))
 		}
 	}
+	for _, line := range inQuarantine(l.t, l.s) {
+		fmt.Fprintf(&out, "quarantine %s\n", line)
+	}
 	flows, err := l.s.Flows()
 	ok(l.t, err)
 	for _, i := range flows {
 		fmt.Fprintf(&out, "%s: generation %d, next %d, at %v from %v to %v, completed %v, planned %v, query %q, %v\n", i.Name, i.Generation, i.NextBatch,
 			i.Position, i.Start, i.End, i.Completed, i.Planned, i.Fingerprint, i.Counters)
+		fmt.Fprintf(&out, "  %v in quarantine\n", i.Quarantined)
 		f, err := l.s.Flow(i.Name)
 		ok(l.t, err)
 		if b, err := f.Planned(); err == nil && b != nil {

@@ -38,6 +38,7 @@ func TestKeysAreGolden(t *testing.T) {
 		{"position", positionKey(3, "t/0"), "017000000003742f30"},
 		{"counter", counterKey(3, "late"), "0163000000036c617465"},
 		{"plan", planKey(3, 1), "016e0000000300000001"},
+		{"record in quarantine", quarantineKey(3, rowPosition{1, 2, 0}), "0171000000030000000180000000000000028" + "0000000"},
 		{"split", splitKey(3, "t/0", "id"), "017300000003742f30006964"},
 		{"table", nameKey(kindTable, "c.s.t"), "0174632e732e74"},
 		{"version", idKey(kindVersion, 7), "017600000007"},
@@ -331,6 +332,8 @@ func TestValuesAreGolden(t *testing.T) {
 	feed.places = &batch.Keys{Offsets: []uint32{0, 1, 3}, Bytes: []byte("pqq")}
 	inline := appendInlineHead(nil, []byte{2, 9}, 1)
 	inline = appendText(appendPosition(inline, rowPosition{1, 300, 0}), enc.append(nil, 0))
+	record := Quarantined{Split: "t", ID: "id", Time: 5, Value: []byte{}, Headers: []batch.Header{{Key: "h"}, {Key: "g", Value: []byte{0}}}, Code: "C", Message: "E",
+		Column: "c", BatchTime: 7, Generation: 3}
 	for _, v := range []struct {
 		what string
 		got  []byte
@@ -349,7 +352,9 @@ func TestValuesAreGolden(t *testing.T) {
 		{"trim", trimRecord{1, 2, 3}.encode(), "020406"},
 		{"digest", digestRecord{1, 2, 3, digest.Sum{Hi: 4, Lo: 5, Rows: 6}}.encode(), "0202" + "0000000000000003" + "0000000000000004" + "0000000000000005" + "0c"},
 		{"bound", mustJSON(boundRecord{Position: recordPosition(batch.Position{{Split: "t/0", ID: "i", Next: batch.Offset{At: 3}}}), Time: 9}), hex.EncodeToString([]byte(`{"position":[{"split":"t/0","id":"i","at":3}],"time":9}`))},
-		{"flow", mustJSON(flowRecord{1, 2, "q"}), hex.EncodeToString([]byte(`{"id":1,"generation":2,"fingerprint":"q"}`))},
+		{"flow", mustJSON(flowRecord{1, 2, "q", "t__quarantine"}), hex.EncodeToString([]byte(`{"id":1,"generation":2,"fingerprint":"q","quarantine":"t__quarantine"}`))},
+		{"quarantine", record.encode(), "0174" + "026964" + "0a" + "00" + "01" + "02" + "016800" + "01670200" + "0143" + "0145" + "0163" + "0e" + "03"},
+		{"quarantine's size", QuarantineSize{1, 2}.encode(), "0204"},
 		{"plan", mustJSON(planHeader{Number: 1, Tried: []uint64{3, 4}, Time: 2, Splits: recordSplits([]batch.SplitRange{everySplitField()}), Fields: recordFields(ticks.Fields[:1]), Rows: 1, Chunks: 1}),
 			hex.EncodeToString([]byte(`{"number":1,"tried":[3,4],"time":2,"splits":[{"split":"t","id":"i","at":1,"index":2,"to":3,"to_index":4,"records":5,"bytes":6,"end":7,"time":8,"nulls":9,"lost":10}],"fields":[{"name":"k","type":{"kind":"STRING"}}],"rows":1,"chunks":1}`))},
 		{"identity", mustJSON(identityRecord{1, "ab", 2, "p"}), hex.EncodeToString([]byte(`{"format":1,"id":"ab","epoch":2,"pipeline":"p"}`))},
@@ -412,5 +417,6 @@ func FuzzDecoders(f *testing.F) {
 		}
 		_, _ = decodeTableVersion(b)
 		_, _, _ = decodeMark(b)
+		_, _ = decodeQuarantined(rowPosition{}, b)
 	})
 }

@@ -28,6 +28,8 @@ type Flow struct {
 	planned  bool
 	tried    []uint64 // of the planned batch
 
+	quarantine QuarantineSize
+
 	splits map[batch.Mark]int32 // numbers of recent splits, by Split and ID
 }
 
@@ -46,6 +48,8 @@ type FlowInfo struct {
 	Tried       []uint64       // epochs under which the sink may have seen it; nil: not known
 	Fingerprint string
 	Counters    map[string]int64
+	Quarantine  string // table that shows what the flow has in quarantine, "" when it keeps nothing there
+	Quarantined QuarantineSize
 }
 
 // Flow returns the state of a flow, making it at its first mention.
@@ -120,6 +124,9 @@ func (f *Flow) load() error {
 		return err
 	}
 	f.tried = plan.Tried
+	if err = f.loadQuarantine(); err != nil {
+		return err
+	}
 	f.position, f.counters, f.splits = nil, map[string]int64{}, map[batch.Mark]int32{}
 	if err := s.eachOf(s.db, idKey(kindPosition, id), func(split, v []byte) error {
 		mark, next, err := decodeMark(v)
@@ -153,7 +160,7 @@ func (f *Flow) Info() FlowInfo {
 	defer f.mu.Unlock()
 	i := FlowInfo{Name: f.name, Generation: f.record.Generation, NextBatch: f.progress.next, LastTime: fromMicros(f.progress.time),
 		Position: append(batch.Position(nil), f.position...), Completed: fromMicros(f.progress.completed), Planned: f.planned, Tried: slices.Clone(f.tried),
-		Fingerprint: f.record.Fingerprint, Counters: maps.Clone(f.counters)}
+		Fingerprint: f.record.Fingerprint, Counters: maps.Clone(f.counters), Quarantine: f.record.Quarantine, Quarantined: f.quarantine}
 	if f.start != nil {
 		i.Start = f.start.position()
 	}

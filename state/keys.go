@@ -33,6 +33,7 @@ const (
 	kindChanges    = 'h' // instance u32, commit u64, ordinal u32: chunk of the change feed
 	kindCopy       = 'y' // instance u32, flow u32, ordinal u32: chunk of a new reader's first copy
 	kindRows       = 'k' // instance u32, shard u8, key tuple: group; then 1 and a position: row of a spilled group
+	kindQuarantine = 'q' // flow u32: quarantine's size; then split number u32, offset u64, index u32: a record in quarantine
 	kindFloors     = 'o' // instance u32, shard u8, key tuple: floor alone, where floors do not fit in memory
 )
 
@@ -126,13 +127,22 @@ func floorKey(dst, group []byte) []byte {
 
 // appendRowKey appends to dst the key of one row of a spilled group. Rows sort by position.
 func appendRowKey(dst, group []byte, p rowPosition) []byte {
-	dst = append(append(dst, group...), rowMarker)
+	return appendPositionKey(append(append(dst, group...), rowMarker), p)
+}
+
+// appendPositionKey appends a position so that bytes sort as positions do.
+func appendPositionKey(dst []byte, p rowPosition) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(p.split))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(p.offset)^1<<63)
 	return binary.BigEndian.AppendUint32(dst, uint32(p.index)^1<<31)
 }
 
-// parseRowKey is the position in the key of a row of a spilled group.
+// quarantineKey is the key of a record in quarantine. Those of a split sort by position.
+func quarantineKey(flow uint32, p rowPosition) []byte {
+	return appendPositionKey(idKey(kindQuarantine, flow), p)
+}
+
+// parseRowKey is the position in the key of a row of a spilled group, or of a record in quarantine.
 func parseRowKey(k []byte) rowPosition {
 	k = k[len(k)-rowPositionSize:]
 	return rowPosition{

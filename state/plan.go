@@ -40,7 +40,7 @@ type planHeader struct {
 }
 
 // Plan stores the next batch of a sink flow under the next number and returns when it is durable; only then may the sink
-// see it. b.Number is set. A flow has one planned batch at a time. b.Events are not kept: they belong to CommitPlanned.
+// see it. What the batch puts in quarantine is there then: the batch will come. b.Number is set. A flow has one planned batch at a time. b.Events are not kept: they belong to CommitPlanned.
 func (f *Flow) Plan(ctx context.Context, b *PlannedBatch) error {
 	if err := f.writePlan(b); err != nil {
 		return err
@@ -49,6 +49,12 @@ func (f *Flow) Plan(ctx context.Context, b *PlannedBatch) error {
 }
 
 func (f *Flow) writePlan(b *PlannedBatch) error {
+	w := f.store.db.NewBatch()
+	defer w.Close()
+	quarantine, err := b.Quarantine.put(w, f, micros(b.Time))
+	if err != nil {
+		return err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.planned {
@@ -57,8 +63,6 @@ func (f *Flow) writePlan(b *PlannedBatch) error {
 	b.Number, b.Tried = f.progress.next, []uint64{f.store.identity.Epoch}
 	h := planHeader{Number: b.Number, Tried: b.Tried, Time: micros(b.Time), Splits: recordSplits(b.Range.Splits), Counters: b.Counters, Complete: b.Complete,
 		Fields: recordFields(b.Rows.Fields), Rows: b.Rows.Len, Change: b.Change != nil, Keys: b.Keys.Len() > 0, Sequence: b.Sequence.Len() > 0}
-	w := f.store.db.NewBatch()
-	defer w.Close()
 	set := rowSet{change: b.Change, keys: &b.Keys, sequence: &b.Sequence}
 	for i := range b.Rows.Cols {
 		set.cols = append(set.cols, &b.Rows.Cols[i])
@@ -69,9 +73,9 @@ func (f *Flow) writePlan(b *PlannedBatch) error {
 		return nil
 	})
 	must(w.Set(planKey(f.record.ID, 0), mustJSON(h), nil))
-	err := f.store.commit(w, false)
+	err = f.store.commit(w, false)
 	if f.planned = err == nil; f.planned {
-		f.tried = b.Tried
+		f.tried, f.quarantine = b.Tried, quarantine
 	}
 	return err
 }

@@ -39,6 +39,7 @@ type flowRecord struct {
 	ID          uint32 `json:"id"`
 	Generation  uint64 `json:"generation"`
 	Fingerprint string `json:"fingerprint,omitempty"`
+	Quarantine  string `json:"quarantine,omitempty"` // table that shows what the flow has in quarantine
 }
 
 // boundRecord is the start or the end of a flow.

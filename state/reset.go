@@ -21,10 +21,13 @@ import (
 func (s *Store) Reset(tables, flows []string) error {
 	b := s.db.NewBatch()
 	defer b.Close()
+	instances := map[uint32]bool{}
 	for _, name := range tables {
-		if err := s.resetTable(b, name); err != nil {
+		instance, err := s.resetTable(b, name)
+		if err != nil {
 			return err
 		}
+		instances[instance] = true
 	}
 	var reset []*Flow
 	for _, name := range flows {
@@ -37,7 +40,7 @@ func (s *Store) Reset(tables, flows []string) error {
 			reset = append(reset, f)
 		}
 	}
-	if err := s.unsubscribeAll(b, reset); err != nil {
+	if err := s.unsubscribeAll(b, reset, instances); err != nil {
 		return err
 	}
 	if err := s.commit(b, true); err != nil {
@@ -49,20 +52,21 @@ func (s *Store) Reset(tables, flows []string) error {
 	return s.afterReset(reset)
 }
 
-// resetTable moves a table to a new instance and deletes everything under the old one.
-func (s *Store) resetTable(b *pebble.Batch, name string) error {
+// resetTable moves a table to a new instance, deletes everything under the old one and returns that.
+func (s *Store) resetTable(b *pebble.Batch, name string) (old uint32, err error) {
 	var r tableRecord
 	ok, err := readJSON(s, s.db, nameKey(kindTable, name), &r)
 	if !ok {
-		return err
+		return 0, err
 	}
-	s.deleteInstance(b, r.Instance)
+	old = r.Instance
+	s.deleteInstance(b, old)
 	r = tableRecord{Generation: r.Generation + 1}
 	if r.Instance, err = s.newInstance(); err != nil {
-		return err
+		return 0, err
 	}
 	must(b.Set(nameKey(kindTable, name), mustJSON(r), nil))
-	return nil
+	return old, nil
 }
 
 // instanceKinds are the kinds of keys that begin with a table's instance.
@@ -114,15 +118,25 @@ func (f *Flow) reset(b *pebble.Batch) {
 	}
 }
 
-// unsubscribeAll ends every subscription of the flows: what was kept for them is of no use to a new generation.
-func (s *Store) unsubscribeAll(b *pebble.Batch, flows []*Flow) error {
+// unsubscribeAll ends every subscription of the flows: what was kept for them is of no use to a new generation. What a flow has
+// in quarantine stays (D-31), but for rows of a table that come again at other places: from a change feed, whose new reader gets a
+// copy of the table, and from a table that is reset too.
+func (s *Store) unsubscribeAll(b *pebble.Batch, flows []*Flow, tables map[uint32]bool) error {
 	gone := map[uint32]bool{}
 	for _, f := range flows {
 		gone[f.record.ID] = true
 	}
-	return s.eachOf(s.db, key(kindReader), func(k, _ []byte) error {
+	return s.eachOf(s.db, key(kindReader), func(k, v []byte) error {
 		instance, flow := be32(k), be32(k[4:])
 		if gone[flow] {
+			var r readerRecord
+			if json.Unmarshal(v, &r) != nil {
+				return errShort
+			}
+			if r.Feed || tables[instance] {
+				prefix := idKey(kindQuarantine, flow)
+				must(b.DeleteRange(prefix, prefixEnd(prefix), nil))
+			}
 			prefix := copyPrefix(instance, flow)
 			must(b.DeleteRange(prefix, prefixEnd(prefix), nil))
 			must(b.Delete(readerKey(instance, flow), nil))

@@ -37,7 +37,7 @@ func (a *app) statusCmd() *cobra.Command {
 	}
 }
 
-var statusColumns = []string{"flow", "target", "status", "reason", "generation", "last_batch", "read", "written", "dropped", "late", "lag_records", "digest"}
+var statusColumns = []string{"flow", "target", "status", "reason", "generation", "last_batch", "read", "written", "dropped", "late", "quarantine", "lag_records", "digest"}
 
 func liveStatus(ctx context.Context, client *admin.Client) (table, error) {
 	s, err := client.Status(ctx)
@@ -48,6 +48,10 @@ func liveStatus(ctx context.Context, client *admin.Client) (table, error) {
 	digests := map[string]jsonCell{}
 	for _, t := range s.Tables {
 		digests[t.Name] = optional(t.Digest)
+	}
+	quarantine := map[string]jsonCell{}
+	for _, q := range s.Store.Quarantines {
+		quarantine[q.Flow] = cell(q.Records)
 	}
 	for _, f := range s.Flows {
 		reason := cmp.Or(f.Reason, held(f.Positions))
@@ -70,7 +74,7 @@ func liveStatus(ctx context.Context, client *admin.Client) (table, error) {
 			last = cell(*f.LastBatch)
 		}
 		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell(f.Target), cell(f.Status), cell(reason), cell(f.Generation), last,
-			cell(f.Counts.Read), cell(f.Counts.Written), cell(f.Counts.Dropped), cell(f.Counts.Late), lag, digests[f.Target]})
+			cell(f.Counts.Read), cell(f.Counts.Written), cell(f.Counts.Dropped), cell(f.Counts.Late), quarantine[f.Name], lag, digests[f.Target]})
 	}
 	return t, nil
 }
@@ -105,9 +109,12 @@ func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {
 	if err != nil {
 		return table{}, err
 	}
-	t := table{columns: []string{"flow", "status", "generation", "next_batch", "planned", "completed", "read", "written", "position", "digest"}}
+	t := table{columns: []string{"flow", "status", "generation", "next_batch", "planned", "completed", "read", "written", "quarantine", "position", "digest"}}
 	for _, f := range flows {
-		var done jsonCell
+		var done, quarantine jsonCell
+		if f.Quarantine != "" {
+			quarantine = cell(f.Quarantined.Records)
+		}
 		if !f.Completed.IsZero() {
 			done = cell(f.Completed.Format(time.RFC3339))
 		}
@@ -116,7 +123,7 @@ func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {
 			marks = append(marks, masks[f.Name].Text(m.Split)+" "+m.Next.String())
 		}
 		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell("not running"), cell(f.Generation), cell(f.NextBatch), cell(f.Planned), done,
-			cell(f.Counters["records"]), cell(f.Counters["written"]), cell(strings.Join(marks, ", ")), digests[f.Name]})
+			cell(f.Counters["records"]), cell(f.Counters["written"]), quarantine, cell(strings.Join(marks, ", ")), digests[f.Name]})
 	}
 	return t, nil
 }

@@ -254,7 +254,7 @@ func (d *Decoder) value(b *batch.Builder, c int, record []byte, f field) {
 	text := d.textOf(record, f)
 	if !f.quoted && string(text) == d.o.NullValue {
 		if d.o.Fields[c].NotNull && d.unreadable == nil {
-			d.unreadable = fault.New(fault.NullInNotNull, "column %s is NOT NULL and has no value", batch.QuoteName(d.o.Fields[c].Name))
+			d.unreadable = fault.New(fault.NullInNotNull, "column %s is NOT NULL and has no value", batch.QuoteName(d.o.Fields[c].Name)).OfColumn(batch.QuoteName(d.o.Fields[c].Name))
 		}
 		b.AppendNull()
 		return
@@ -267,7 +267,7 @@ func (d *Decoder) value(b *batch.Builder, c int, record []byte, f field) {
 	if d.unreadable != nil {
 		return
 	}
-	d.unreadable = fault.New(fault.UnreadableCSV, "column %s: %q cannot be read as %s", batch.QuoteName(d.o.Fields[c].Name), fault.Payload(excerpt(text)), b.Type)
+	d.unreadable = fault.New(fault.UnreadableCSV, "column %s: %q cannot be read as %s", batch.QuoteName(d.o.Fields[c].Name), fault.Payload(excerpt(text)), b.Type).OfColumn(batch.QuoteName(d.o.Fields[c].Name))
 	if why != "" {
 		d.unreadable.WithDetail("%s", why)
 	}

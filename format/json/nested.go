@@ -75,7 +75,7 @@ func (d *decoder) value(src []byte, i int, n *node) int {
 // null appends a null that the record has or implies.
 func (d *decoder) null(n *node) {
 	if n.notNull && d.unreadable == nil {
-		d.unreadable = fault.New(fault.NullInNotNull, "column %s is NOT NULL and has no value", n.path)
+		d.unreadable = fault.New(fault.NullInNotNull, "column %s is NOT NULL and has no value", n.path).OfColumn(n.path)
 	}
 	n.b.AppendNull()
 }
@@ -179,7 +179,7 @@ func (d *decoder) finish(n *node) {
 			}
 		case ambiguous:
 			n.anyUnreadable = true
-			state.err = fault.New(fault.AmbiguousMember, "column %s matches several members that differ in case, and none exactly", n.children[m].path).
+			state.err = fault.New(fault.AmbiguousMember, "column %s matches several members that differ in case, and none exactly", n.children[m].path).OfColumn(n.children[m].path).
 				WithHint("put the column's name in backticks to read one of them")
 		}
 	}

@@ -25,7 +25,7 @@ func (d *decoder) reject(value []byte, n *node, why string) {
 		return
 	}
 	kind := kindOf(value[0])
-	e := fault.New(fault.UnreadableJSON, "column %s: the %s %s cannot be read as %s", n.path, kind, fault.Payload(excerpt(value)), n.typ)
+	e := fault.New(fault.UnreadableJSON, "column %s: the %s %s cannot be read as %s", n.path, kind, fault.Payload(excerpt(value)), n.typ).OfColumn(n.path)
 	if why != "" {
 		e.WithDetail("%s", why)
 	}

@@ -20,6 +20,8 @@ type columns struct {
 	sets    [2]columnSet
 	turn    int
 
+	record int // of meta: RecordColumn, or -1
+
 	now    described
 	values [][]byte
 	spans  []format.Span
@@ -37,14 +39,16 @@ type columnSet struct {
 }
 
 func newColumns(want []source.Column, reader format.Reader) (*columns, error) {
-	c := &columns{reader: reader}
+	c := &columns{reader: reader, record: -1}
 	for i, w := range want {
 		c.fields = append(c.fields, w.Field)
 		if w.Meta == "" {
 			c.decoded = append(c.decoded, i)
 			continue
 		}
-		if !isMeta(w) {
+		if w.Meta == source.RecordColumn {
+			c.record = len(c.meta)
+		} else if !isMeta(w) {
 			return nil, fault.New(fault.InternalError, "a file has no %s of type %s", w.Meta, w.Field.Type)
 		}
 		c.meta = append(c.meta, i)
@@ -115,6 +119,9 @@ func (c *columns) file(f listed, dir string) {
 func (c *columns) describe(set *columnSet, rows int) {
 	for i, name := range c.names {
 		b := &set.meta[i]
+		if i == c.record {
+			continue // has its rows already
+		}
 		for b.Len() < rows {
 			switch name {
 			case "file_path":
@@ -139,4 +146,9 @@ func (c *columns) output(set *columnSet, rows int) batch.Columns {
 		out.Cols[f] = set.meta[i].Column()
 	}
 	return out
+}
+
+// Original implements source.Keeper: the bytes of the record, without what separates records.
+func (s *Source) Original(rows *batch.Columns, row int) batch.Bad {
+	return batch.Bad{Value: append([]byte{}, rows.Col(source.RecordColumn).Text(row)...)}
 }

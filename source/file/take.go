@@ -162,6 +162,9 @@ func (t *taking) decode(o *opened, spans []format.Span) {
 			}
 		}
 		t.set.row(split, o.at+int64(span.Start))
+		if c.record >= 0 {
+			t.set.meta[c.record].AppendText(c.values[i])
+		}
 		t.rows++
 	}
 	t.columns.describe(t.set, t.rows)

@@ -52,6 +52,10 @@ func newColumns(want []source.Column, decoder format.Decoder, nulls nullPolicy) 
 			c.decoded = append(c.decoded, i)
 			continue
 		}
+		if w.Meta == source.RecordColumn {
+			c.meta, c.names = append(c.meta, i), append(c.names, w.Meta)
+			continue
+		}
 		at := slices.IndexFunc(known, func(f batch.Field) bool { return f.Name == w.Meta })
 		if at < 0 || !known[at].Type.Equal(w.Field.Type) {
 			return nil, fault.New(fault.InternalError, "a Kafka record has no %s of type %s", w.Meta, w.Field.Type)

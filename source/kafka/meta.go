@@ -6,6 +6,7 @@ import (
 
 	"sluice/batch"
 	"sluice/fault"
+	"sluice/source"
 )
 
 // appendMeta appends to b what a source knows about the records that rows were made of.
@@ -54,6 +55,9 @@ func (t *taken) appendParsed(b *batch.Builder, name string, kept []int32) error 
 			appendBytes(b, r.key)
 		case "timestamp":
 			batch.Append(b, r.time*1000)
+		case source.RecordColumn:
+			t.record = r.appendTo(t.record[:0])
+			b.AppendText(t.record)
 		case "headers":
 			if err := appendHeaders(b, &r); err != nil {
 				return corrupt(p, r.offset, err)

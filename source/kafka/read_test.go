@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"sluice/batch"
 	"sluice/fault"
+	"sluice/source"
 )
 
 func TestDrainReadsPartitionsInOrder(t *testing.T) {
@@ -265,6 +267,37 @@ func TestNullValues(t *testing.T) {
 			t.Fatalf("%+v", bad)
 		}
 		mustFail(t, bad[0].Err, fault.NullValue)
+	})
+}
+
+// D-15, A-35, A-104: the record of a row comes back as it was sent: bytes that are no text, null and empty told apart, headers with a
+// repeated name, a null value and one that is not UTF-8.
+func TestOriginal(t *testing.T) {
+	onEach(t, func(t *testing.T, k *cluster) {
+		topic := k.topic(1)
+		at := time.UnixMilli(1_700_000_000_123)
+		sent := []*kgo.Record{
+			{Topic: topic, Timestamp: at, Key: []byte{0xff, 1}, Value: []byte{0, 0xfe}, Headers: []kgo.RecordHeader{{Key: "h"}, {Key: "h", Value: []byte{0xff}}, {Key: "", Value: []byte{}}}},
+			{Topic: topic, Timestamp: at, Key: []byte{}, Value: []byte{}},
+			{Topic: topic, Timestamp: at, Value: []byte("v")},
+		}
+		k.send(sent...)
+		s := k.open(Config{Options: k.options(topic), Columns: append(metaColumns("offset"), source.Record())})
+		cols, _, _, err := s.Read(within(t, time.Minute), start(t, s), batch.Limit{})
+		if err != nil || cols.Len != len(sent) {
+			t.Fatal(cols.Len, err)
+		}
+		for i, want := range sent {
+			got := s.Original(&cols, i)
+			if !reflect.DeepEqual(got.Key, want.Key) || !reflect.DeepEqual(got.Value, want.Value) || got.Time != at.UnixMicro() || len(got.Headers) != len(want.Headers) {
+				t.Errorf("%d: got %+v", i, got)
+			}
+			for n, h := range got.Headers {
+				if h.Key != want.Headers[n].Key || !reflect.DeepEqual(h.Value, want.Headers[n].Value) {
+					t.Errorf("%d: header %d is %+v", i, n, h)
+				}
+			}
+		}
 	})
 }
 

@@ -22,6 +22,7 @@ type taken struct {
 	refused []refused       // records without a value that on_null_value refuses, and such that are too large
 	frames  []frame
 	moves   []move
+	record  []byte   // memory of appendParsed
 	spent   [][]byte // decompressed batches that are used up; their memory is free at the next Read
 }
 

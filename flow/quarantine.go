@@ -1,0 +1,99 @@
+package flow
+
+import (
+	"strings"
+
+	"sluice/batch"
+	"sluice/fault"
+	"sluice/source"
+	"sluice/state"
+)
+
+// quarantine notes records that the batch will keep as they came (D-15).
+func (f *Flow) quarantine(w *work, bad []batch.Bad) {
+	for i := range bad {
+		if !bad[i].Kept {
+			w.place(bad[i].Split, bad[i].At)
+		}
+	}
+	if f.plan.Input.Mode == batch.Quarantine {
+		w.quarantined = append(w.quarantined, bad...)
+	}
+}
+
+// place notes where a record stands that was refused.
+func (w *work) place(split string, at batch.Offset) {
+	if w.refused == nil {
+		w.refused = map[place]bool{}
+	}
+	w.refused[place{split, at}] = true
+}
+
+// original is the record that an input row was made of: of a source outside as it came, of a table the row.
+func (f *Flow) original(w *work, row int32) batch.Bad {
+	if keeper, ok := f.source.(source.Keeper); ok {
+		return keeper.Original(&w.rows, int(row))
+	}
+	shown := batch.Columns{Len: w.rows.Len}
+	for i, field := range w.rows.Fields {
+		if !strings.HasPrefix(field.Name, "\x00") { // those of the change feed alone
+			shown.Fields, shown.Cols = append(shown.Fields, field), append(shown.Cols, w.rows.Cols[i])
+		}
+	}
+	return batch.Bad{Value: []byte(f.show(shown, int(row)))}
+}
+
+// whole refuses with a row all others that were made of its record: in quarantine is the whole record, and what lies there is not in
+// the table.
+func (f *Flow) whole(w *work, unfit map[int32]*fault.Error) {
+	if f.plan.Input.Mode != batch.Quarantine || len(unfit) == 0 {
+		return
+	}
+	why := map[int32]*fault.Error{}
+	for i := range w.len() {
+		from := w.result.Row[w.row(i)]
+		if err := unfit[w.row(i)]; err != nil && why[from] == nil {
+			why[from] = err
+		}
+	}
+	for i := range w.len() {
+		if err := why[w.result.Row[w.row(i)]]; err != nil {
+			unfit[w.row(i)] = err
+		}
+	}
+}
+
+// setAside is what the batch does to the flow's quarantine: what it refused goes in, and what was there and is a row now goes.
+func (f *Flow) setAside(w *work) (q state.Quarantine, err error) {
+	ids := map[string]string{}
+	for _, s := range w.rng.Splits {
+		ids[s.Split] = s.ID
+	}
+	for _, bad := range w.quarantined {
+		e := bad.Err
+		r := state.Quarantined{Split: bad.Split, ID: ids[bad.Split], At: bad.At, Time: bad.Time, Key: bad.Key, Value: bad.Value, Headers: bad.Headers,
+			Code: e.Code.Name, Message: e.Message, Column: e.Column}
+		if e.Cause != nil {
+			r.Message += ": " + e.Cause.Error()
+		}
+		if e.Detail != "" {
+			r.Message += " (" + e.Detail + ")"
+		}
+		q.Put = append(q.Put, r)
+	}
+	held, err := f.state.QuarantinedIn(&w.rng)
+	if err != nil || len(held) == 0 {
+		return q, err
+	}
+	read := make(map[place]bool, w.rows.Len)
+	for i := range w.rows.Pos.Len() {
+		p := w.rows.Pos
+		read[place{w.rng.Splits[p.Split[i]].Split, batch.Offset{At: p.Offset[i], Index: p.Index[i]}}] = true
+	}
+	for _, h := range held {
+		if at := (place{h.Split, h.At}); read[at] && !w.refused[at] {
+			q.Drop = append(q.Drop, h)
+		}
+	}
+	return q, nil
+}
