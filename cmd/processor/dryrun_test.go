@@ -156,7 +156,7 @@ func TestDryRunConnect(t *testing.T) {
 			`flows.sql:4:3: UNKNOWN_TOPIC_OR_PARTITION: topic their does not exist; hint: did you mean "there"?`,
 			`flows.sql:7:3: UNKNOWN_TOPIC_OR_PARTITION: topic theirs does not exist; hint: did you mean "there"?`,
 			`flows.sql:11:3: POSTGRES_COLUMN_MISMATCH: `,
-			`flows.sql:14:3: FILE_NOT_WRITTEN: `,
+			`flows.sql:14:3: FILE_NOT_WRITTEN.PATH: `,
 			`flows.sql:17:3: EXEC_SINK_NOT_STARTED: `,
 		}
 		if len(lines) != len(want) {
