@@ -104,6 +104,12 @@ func (c *Client) digests(ctx context.Context, query url.Values) (out []Digest, e
 	return out, decode(answer.Body, &out)
 }
 
+// Definitions returns what the store knows of the definitions the daemon runs.
+func (c *Client) Definitions(ctx context.Context) (out json.RawMessage, err error) {
+	err = c.call(ctx, "GET", "/api/definitions", nil, &out)
+	return out, err
+}
+
 // Query runs a query. The caller closes the result.
 func (c *Client) Query(ctx context.Context, sql string) (*QueryResult, error) {
 	answer, err := c.do(ctx, "POST", "/api/query", []byte(sql))

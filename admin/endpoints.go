@@ -88,6 +88,16 @@ func (s *server) digest(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// definitions answers with what the store knows of the definitions, for those who compare others with them.
+func (s *server) definitions(w http.ResponseWriter, _ *http.Request) error {
+	out, err := s.config.Definitions()
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, out)
+	return nil
+}
+
 // Reset is the body of POST /api/reset-checkpoint, and its answer, which has the new generation.
 type Reset struct {
 	Flow       string `json:"flow"`

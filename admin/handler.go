@@ -72,6 +72,7 @@ func newHandler(c *Config) (http.Handler, error) {
 		{"GET", "/api/status", true, s.status},
 		{"GET", "/api/events", true, s.events},
 		{"GET", "/api/digest", true, s.digest},
+		{"GET", "/api/definitions", true, s.definitions},
 		{"POST", "/api/query", true, s.query},
 		{"POST", "/api/reset-checkpoint", true, s.resetCheckpoint},
 	} {

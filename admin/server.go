@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net"
@@ -33,6 +34,8 @@ type Config struct {
 	Digests func(ctx context.Context, tables []string) ([]Digest, error)
 	// VerifyDigests compares the digests that are kept of the tables named, of all when none is, with their rows.
 	VerifyDigests func(ctx context.Context, tables []string) ([]Digest, error)
+	// Definitions is what the store knows of the definitions the daemon runs, as JSON.
+	Definitions func() (json.RawMessage, error)
 	// ResetCheckpoint makes a flow start anew from an empty checkpoint, its target untouched (FR-13), and returns its new
 	// generation.
 	ResetCheckpoint func(ctx context.Context, flow string) (generation uint64, err error)

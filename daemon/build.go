@@ -2,12 +2,10 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"sluice/batch"
 	"sluice/eventlog"
-	"sluice/fault"
 	"sluice/option"
 	"sluice/plan"
 	"sluice/state"
@@ -16,6 +14,10 @@ import (
 // build opens the tables, makes the jobs and tells who they are.
 func (d *Daemon) build(ctx context.Context) error {
 	d.emit(&eventlog.UpdateProgress{State: "SETTING_UP_TABLES"})
+	edits, err := d.settle()
+	if err != nil {
+		return err
+	}
 	if err := d.openTables(ctx); err != nil {
 		return err
 	}
@@ -32,30 +34,23 @@ func (d *Daemon) build(ctx context.Context) error {
 		}
 		d.jobs = append(d.jobs, j)
 	}
-	return d.reportRemoved()
+	d.tellEdits(edits)
+	return d.keepDefinitions()
 }
 
-// openTables opens every table; all problems come in one list. A digest that is new is computed here, before anything runs (D-29).
+// openTables opens every table. A digest that is new is computed here, before anything runs (D-29).
 func (d *Daemon) openTables(ctx context.Context) error {
-	var problems fault.List
 	for _, t := range d.Plan.Tables {
 		table, err := d.store.Table(tableSpec(t))
 		if err != nil {
-			var list fault.List
-			if !errors.As(err, &list) {
-				problems = append(problems, fault.From(err))
-			}
-			for _, e := range list {
-				problems = append(problems, e.At(t.Pos)) // what the definition may not change, and the store knows no places
-			}
-			continue
+			return err
 		}
 		if err := table.KeepDigest(ctx, t.Digest); err != nil {
 			return err
 		}
 		d.tables[t.Name] = table
 	}
-	return problems.Err()
+	return nil
 }
 
 // describe tells what the tables and sinks are (EL-08, FB-12).
@@ -81,39 +76,6 @@ func (d *Daemon) describe() {
 		}
 		d.emit(e)
 	}
-}
-
-// reportRemoved tells which flows and tables the pipeline no longer declares; what they hold is kept (D-62).
-func (d *Daemon) reportRemoved() error {
-	declared := map[string]bool{}
-	for _, f := range d.Plan.Flows {
-		declared["flow "+f.Name] = true
-	}
-	for _, t := range d.Plan.Tables {
-		declared["table "+t.Name] = true
-	}
-	var stored []string
-	tables, err := d.store.Tables()
-	if err != nil {
-		return err
-	}
-	for _, t := range tables {
-		stored = append(stored, "table "+t.Name)
-	}
-	flows, err := d.store.Flows()
-	if err != nil {
-		return err
-	}
-	for _, f := range flows {
-		stored = append(stored, "flow "+f.Name)
-	}
-	for _, what := range stored {
-		if !declared[what] {
-			d.emit(&eventlog.UpdateWarning{Err: fault.New(fault.NotDeclared, "the pipeline does not declare %s any more; what it holds is kept", what).
-				WithHint("declare it again to go on with it")})
-		}
-	}
-	return nil
 }
 
 // tableSpec is a planned table as the store takes it.
@@ -147,7 +109,7 @@ func (d *Daemon) subscribe(ctx context.Context, j *job) error {
 	return table.Subscribe(ctx, j.state, j.plan.Input.Kind == plan.FromChangeFeed)
 }
 
-// announce tells what a flow is and where it stands, and warns when its query was edited (D-62).
+// announce tells what a flow is and where it stands.
 func (d *Daemon) announce(j *job) error {
 	f, info := j.plan, j.state.Info()
 	e := &eventlog.FlowDefinition{Flow: f.Name, Inputs: []string{f.Input.Name}, InputKind: f.Input.Kind.String(), Schema: batch.DDL(f.Query.Columns),
@@ -174,14 +136,6 @@ func (d *Daemon) announce(j *job) error {
 	d.watch.Resume(f.Name, info.Generation, last, concealPosition(option.NewMask(f.Secrets...), info.Position))
 	if info.Fingerprint == f.Fingerprint {
 		return nil
-	}
-	if info.Fingerprint != "" && info.Start != nil { // one that begins anew has nothing of the old query
-		what := "it goes on from where it stands"
-		if _, drained := j.state.Completed(); drained {
-			what = "it has drained and does not run again" // DO-O9
-		}
-		d.emit(&eventlog.FlowWarning{Flow: f.Name, Err: fault.New(fault.QueryFingerprintChanged, "the query of flow %s changed; %s", f.Name, what).
-			WithHint("a full refresh computes old rows anew")})
 	}
 	return j.state.SetFingerprint(f.Fingerprint)
 }

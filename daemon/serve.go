@@ -16,7 +16,7 @@ import (
 func (d *Daemon) Serve() (address string, err error) {
 	server, err := admin.Listen(admin.Config{Listen: d.Plan.Settings.Listen, TokenFile: d.Plan.Settings.TokenFile, Log: d.Log, Build: d.Build,
 		Metrics: metrics.Handler(d.registry), Status: d.Status, Events: d.Events, Query: d.Query, Digests: d.Digests, VerifyDigests: d.VerifyDigests,
-		ResetCheckpoint: d.ResetCheckpoint})
+		Definitions: d.Definitions, ResetCheckpoint: d.ResetCheckpoint})
 	if err != nil {
 		return "", err
 	}

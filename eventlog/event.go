@@ -350,3 +350,31 @@ func (e *SinkDefinition) Origin() Origin { return Origin{Sink: e.Sink} }
 func (e *SinkDefinition) String() string {
 	return fmt.Sprintf("sink %s of format %s", e.Sink, e.Format)
 }
+
+// DefinitionEdit is one thing that a definition says otherwise than at the last run (D-62).
+type DefinitionEdit struct {
+	Kind    string `json:"kind"` // table, flow or sink
+	Name    string `json:"name"`
+	Verdict string `json:"verdict"` // in place, needs checkpoint reset, needs full refresh
+	Text    string `json:"text"`
+	Command string `json:"command,omitempty"` // what to run for it to have its whole effect
+}
+
+func (e *DefinitionEdit) Type() string { return "definition_edit" }
+func (e *DefinitionEdit) Level() Level { return Info }
+func (e *DefinitionEdit) Origin() Origin {
+	switch e.Kind {
+	case "flow":
+		return Origin{Flow: e.Name}
+	case "sink":
+		return Origin{Sink: e.Name}
+	}
+	return Origin{Dataset: e.Name}
+}
+func (e *DefinitionEdit) String() string {
+	s := fmt.Sprintf("%s %s: %s (%s)", e.Kind, e.Name, e.Text, e.Verdict)
+	if e.Command != "" {
+		s += ": " + e.Command
+	}
+	return s
+}

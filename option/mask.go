@@ -12,8 +12,8 @@ import (
 	"sluice/fault"
 )
 
-// hidden stands where a secret would.
-const hidden = "******"
+// Hidden stands where a secret would.
+const Hidden = "******"
 
 // Mask hides secrets in text that something else has made: the error of a library, the name of what could not be reached.
 // The zero Mask hides nothing.
@@ -57,7 +57,7 @@ func NewMask(secrets ...string) Mask {
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) }) // the whole before its parts
 	var pairs []string
 	for _, s := range slices.Compact(all) {
-		pairs = append(pairs, s, hidden)
+		pairs = append(pairs, s, Hidden)
 	}
 	return Mask{strings.NewReplacer(pairs...)}
 }

@@ -39,8 +39,20 @@ type Spec struct {
 	Values   []string
 	Prefix   bool // Name is a prefix: every option that starts with it is taken as text (kafka.)
 	Blank    bool // a text that is empty or only blanks says something; elsewhere it is refused
+	Edit     Edit
 	Doc      string
 }
+
+// Edit says what it means to change an option of something that has run (D-62).
+type Edit uint8
+
+const (
+	Applies Edit = iota // what is read or written from then on follows it
+	Idle                // it does not say what is read or written: where the brokers are, how large a batch is
+	AtStart             // it is asked once, when a flow begins
+	AsPlace             // it names the target outside
+	AsForm              // it says in which form the target keeps rows, so that those in it have another one
+)
 
 // Given is an option as the user wrote it.
 type Given struct {
@@ -182,6 +194,9 @@ func (s Spec) check(value string) error {
 	return nil
 }
 
+// Spec describes an option of the set by its name.
+func (v Values) Spec(name string) (Spec, bool) { return v.set.find(name) }
+
 // Has reports whether the user gave the option.
 func (v Values) Has(name string) bool { _, ok := v.given[name]; return ok }
 
@@ -262,7 +277,7 @@ func (v Values) All() []Given {
 	var out []Given
 	for name, g := range v.given {
 		if v.secret(g) {
-			g.Value = hidden
+			g.Value = Hidden
 		}
 		g.Name = name
 		out = append(out, g)

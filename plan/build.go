@@ -36,7 +36,7 @@ func Build(c *catalog.Catalog) (*Pipeline, fault.List) {
 		}
 	}
 	for _, t := range c.Tables {
-		p.tables[t].Fingerprint = tableFingerprint(p.tables[t].Table)
+		p.tables[t].Fingerprint, p.tables[t].Definition = tableFingerprint(p.tables[t].Table), tableDefinition(p.tables[t])
 	}
 	p.hide()
 	if len(p.problems) > 0 {
@@ -110,7 +110,8 @@ func (p *planner) declare(c *catalog.Catalog) {
 		p.tables[decl] = &table{Table: t, decl: decl}
 	}
 	for _, decl := range c.Sinks {
-		s := &Sink{Name: decl.Name, Format: decl.Format, Options: decl.Options, Comment: decl.Decl.Comment}
+		s := &Sink{Name: decl.Name, Format: decl.Format, Options: decl.Options, Comment: decl.Decl.Comment, Pos: decl.Decl.Name.Pos}
+		s.Definition = sinkDefinition(s)
 		p.Sinks = append(p.Sinks, s)
 		p.sinks[decl] = s
 	}

@@ -15,7 +15,7 @@ import (
 func (p *planner) compile(f *flow) {
 	decl := f.decl
 	out := &Flow{
-		Name: decl.Name, Comment: decl.Comment, Once: decl.Body.Once,
+		Name: decl.Name, Comment: decl.Comment, Pos: decl.Pos, Once: decl.Body.Once,
 		Text: p.spec.Excerpt(decl.Body.Query.Pos, decl.Body.Query.End), Fingerprint: flowFingerprint(decl),
 		DependsOn: flowNames(decl.DependsOn), Upstream: flowNames(decl.Upstream()),
 	}
@@ -23,6 +23,7 @@ func (p *planner) compile(f *flow) {
 	if !ok {
 		return
 	}
+	out.Definition = p.definition(decl)
 	query, problems := f.analysis.Compile(projection)
 	for _, e := range problems {
 		if !e.Pos.IsValid() {

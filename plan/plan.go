@@ -65,6 +65,7 @@ type Table struct {
 	Digest       bool       // sluice.digest (D-29)
 	Feed         bool       // some flow reads its change feed
 	Fingerprint  string     // of keys, key types and sequence type (D-62)
+	Definition   Definition // beside its columns
 }
 
 // Sink is a declared output outside.
@@ -73,6 +74,9 @@ type Sink struct {
 	Format  string // kafka, postgres, file, exec
 	Options option.Values
 	Comment string
+	Pos     fault.Pos
+
+	Definition Definition
 }
 
 // InputKind is what a flow reads row by row.
@@ -132,6 +136,7 @@ type Check struct {
 type Flow struct {
 	Name        string
 	Comment     string
+	Pos         fault.Pos
 	Once        bool
 	Table       *Table // target; nil when Sink is set
 	Sink        *Sink
@@ -143,5 +148,6 @@ type Flow struct {
 	DependsOn   []string // flows named by DEPENDS ON
 	Upstream    []string // flows that write the tables it reads (D-52: they order triggered runs only)
 	Fingerprint string   // of the query (D-62)
+	Definition  Definition
 	Secrets     []string // values of its source, sink and query that no output shows (D-54)
 }

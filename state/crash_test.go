@@ -238,7 +238,9 @@ var steps = slices.Concat(
 		{name: "checkpoint reset", do: func(l *life) { ok(l.t, l.s.Reset(nil, []string{"live"})); l.define(false) }, durable: true},
 		{name: "read again", do: func(l *life) { l.batch(l.ticks, l.live, 14, false) }},
 		{name: "event", do: func(l *life) { ok(l.t, l.s.AppendEvent(func(uint64) []byte { return []byte("event") })) }},
-		{name: "definition", do: func(l *life) { ok(l.t, l.s.PutDefinition("flow live", []byte("SELECT 2"))) }},
+		{name: "definition", do: func(l *life) {
+			ok(l.t, l.s.PutDefinitions(map[string][]byte{"flow live": []byte("SELECT 2"), "flow load": []byte("SELECT 3"), "sink gone": nil}))
+		}},
 		{name: "fingerprint", do: func(l *life) { ok(l.t, l.live.SetFingerprint("2")) }},
 		{name: "full refresh", do: func(l *life) {
 			ok(l.t, l.s.Reset([]string{ticks.Name}, []string{"live", "history", "pub"}))

@@ -16,9 +16,17 @@ func (s *Store) Definition(name string) ([]byte, error) {
 	return s.get(s.db, nameKey(kindDefinition, name))
 }
 
-// PutDefinition stores a value under a name.
-func (s *Store) PutDefinition(name string, value []byte) error {
-	return s.update(func(b *pebble.Batch) { must(b.Set(nameKey(kindDefinition, name), value, nil)) })
+// PutDefinitions stores values under their names, and forgets the names whose value is nil, in one commit.
+func (s *Store) PutDefinitions(values map[string][]byte) error {
+	return s.update(func(b *pebble.Batch) {
+		for name, value := range values {
+			if k := nameKey(kindDefinition, name); value == nil {
+				must(b.Delete(k, nil))
+			} else {
+				must(b.Set(k, value, nil))
+			}
+		}
+	})
 }
 
 // allocate lets fill take numbers, and commits what it writes before anything can use them. One caller at a time.

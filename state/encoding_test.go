@@ -310,7 +310,9 @@ func TestOldRowsAreReadUnderTheNewSchema(t *testing.T) {
 
 func TestWidening(t *testing.T) {
 	types := []batch.Type{batch.Of(batch.TinyInt), batch.Of(batch.SmallInt), batch.Of(batch.Int), batch.Of(batch.BigInt), batch.Of(batch.Float), batch.Of(batch.Double),
-		batch.DecimalOf(5, 2), batch.DecimalOf(6, 2), batch.DecimalOf(6, 3), batch.DecimalOf(7, 3), batch.Of(batch.Date), batch.Of(batch.Timestamp), batch.Of(batch.TimestampNTZ), batch.Of(batch.String)}
+		batch.DecimalOf(5, 2), batch.DecimalOf(6, 2), batch.DecimalOf(6, 3), batch.DecimalOf(7, 3), batch.Of(batch.Date), batch.Of(batch.Timestamp), batch.Of(batch.TimestampNTZ), batch.Of(batch.String),
+		nested("a", batch.Int, batch.Int), nested("a", batch.BigInt, batch.Int), nested("a", batch.Int, batch.BigInt), nested("b", batch.Int, batch.Int),
+		batch.StructOf(append(nested("a", batch.BigInt, batch.Int).Fields, batch.Field{Name: "x", Type: batch.Of(batch.String)})...)}
 	var got []string
 	for _, a := range types {
 		for _, b := range types {
@@ -320,7 +322,15 @@ func TestWidening(t *testing.T) {
 		}
 	}
 	same(t, "widenings", got, "TINYINT to SMALLINT", "TINYINT to INT", "TINYINT to BIGINT", "SMALLINT to INT", "SMALLINT to BIGINT", "INT to BIGINT", "FLOAT to DOUBLE",
-		"DECIMAL(5,2) to DECIMAL(6,2)", "DECIMAL(5,2) to DECIMAL(6,3)", "DECIMAL(5,2) to DECIMAL(7,3)", "DECIMAL(6,2) to DECIMAL(7,3)", "DECIMAL(6,3) to DECIMAL(7,3)", "DATE to TIMESTAMP_NTZ")
+		"DECIMAL(5,2) to DECIMAL(6,2)", "DECIMAL(5,2) to DECIMAL(6,3)", "DECIMAL(5,2) to DECIMAL(7,3)", "DECIMAL(6,2) to DECIMAL(7,3)", "DECIMAL(6,3) to DECIMAL(7,3)", "DATE to TIMESTAMP_NTZ",
+		"STRUCT<a: ARRAY<INT>, m: MAP<INT, STRING>> to STRUCT<a: ARRAY<BIGINT>, m: MAP<INT, STRING>>",
+		"STRUCT<a: ARRAY<INT>, m: MAP<INT, STRING>> to STRUCT<a: ARRAY<BIGINT>, m: MAP<INT, STRING>, x: STRING>",
+		"STRUCT<a: ARRAY<BIGINT>, m: MAP<INT, STRING>> to STRUCT<a: ARRAY<BIGINT>, m: MAP<INT, STRING>, x: STRING>")
+}
+
+// nested is a STRUCT with an ARRAY of one integer type and a MAP by another.
+func nested(name string, element, key batch.Kind) batch.Type {
+	return batch.StructOf(batch.Field{Name: name, Type: batch.ArrayOf(batch.Of(element))}, batch.Field{Name: "m", Type: batch.MapOf(batch.Of(key), batch.Of(batch.String))})
 }
 
 // TestValuesAreGolden pins the encodings that lie on disk.

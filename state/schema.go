@@ -3,6 +3,7 @@ package state
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"sluice/batch"
 	"sluice/fault"
@@ -110,10 +111,10 @@ func (s *schema) fields() []batch.Field {
 	return out
 }
 
-// find is the number of the visible column of a name, or -1.
+// find is the number of the visible column of a name, or -1. No table has two columns whose names differ in case only (D-9).
 func (s *schema) find(name string) int {
 	for _, c := range s.Columns {
-		if c.Name == name && !c.Hidden {
+		if !c.Hidden && strings.EqualFold(c.Name, name) {
 			return c.ID
 		}
 	}
@@ -177,7 +178,7 @@ func (s *schema) declare(before *schema, f batch.Field, key bool) (schemaColumn,
 		if was := c.Type.typ(); !widens(was, f.Type) || key && !was.Equal(f.Type) {
 			return *c, fmt.Errorf("column %s was %v and is %v now", batch.QuoteName(f.Name), was, f.Type)
 		}
-		c.Type, c.NotNull, c.Comment, c.Declared = recordType(f.Type), f.NotNull, f.Comment, true
+		c.Name, c.Type, c.NotNull, c.Comment, c.Declared = f.Name, recordType(f.Type), f.NotNull, f.Comment, true
 		return *c, nil
 	} else if id >= 0 {
 		s.Columns[id].Hidden = true

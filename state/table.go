@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -195,7 +196,18 @@ func (t *Table) declare(spec TableSpec) error {
 // declared is the record after a definition, and whether the table takes it as it is.
 func (t *Table) declared(spec TableSpec) (r tableRecord, fresh bool, err error) {
 	r, fresh = t.record, !t.record.Declared
-	if fresh {
+	merged, problems := r.merge(t.name, spec)
+	if len(problems) > 0 {
+		return r, fresh, problems.Err()
+	}
+	merged.Feed = merged.Keyed && (spec.Feed || t.hasFeedReader())
+	return merged, fresh, nil
+}
+
+// merge is the record of a table of the given name after a definition, or what forbids it: all problems at once. What only
+// an open table knows, whether its feed has a reader, is not in it.
+func (r tableRecord) merge(name string, spec TableSpec) (tableRecord, fault.List) {
+	if !r.Declared {
 		r = tableRecord{Generation: r.Generation, Instance: r.Instance, Declared: true}
 		r.Keyed, r.Keys = spec.Keys != nil, spec.keyNames()
 		if r.Keyed {
@@ -203,26 +215,26 @@ func (t *Table) declared(spec TableSpec) (r tableRecord, fresh bool, err error) 
 			r.Sequence = &sequence
 		}
 	}
-	problems := t.drift(r, spec)
-	merged, more := r.Schema.merge(t.name, spec.Fields, spec.keyNames())
+	problems := r.drift(name, spec)
+	merged, more := r.Schema.merge(name, spec.Fields, spec.keyNames())
 	if problems = append(problems, more...); len(problems) > 0 {
-		return r, fresh, problems.Err()
+		return r, problems
 	}
-	r.Schema, r.Feed, r.Fingerprint = *merged, r.Keyed && (spec.Feed || t.hasFeedReader()), spec.Fingerprint
-	return r, fresh, nil
+	r.Schema, r.Keys, r.Fingerprint = *merged, spec.keyNames(), spec.Fingerprint // keys as they are spelt now
+	return r, nil
 }
 
 // drift lists what the rows already stored forbid to change.
-func (t *Table) drift(r tableRecord, spec TableSpec) (problems fault.List) {
+func (r *tableRecord) drift(name string, spec TableSpec) (problems fault.List) {
 	if keyed := spec.Keys != nil; keyed != r.Keyed {
 		words := map[bool]string{true: "a REPLACE USING table", false: "an append table"}
-		return fault.List{driftOf(fault.TableKindDrift, t.name, "was %s and is %s now", words[r.Keyed], words[keyed])}
+		return fault.List{driftOf(fault.TableKindDrift, name, "was %s and is %s now", words[r.Keyed], words[keyed])}
 	}
-	if names := spec.keyNames(); !slices.Equal(names, r.Keys) {
-		problems = append(problems, driftOf(fault.KeySchemaDrift, t.name, "the key was %v and is %v now", r.Keys, names))
+	if names := spec.keyNames(); !slices.EqualFunc(names, r.Keys, strings.EqualFold) {
+		problems = append(problems, driftOf(fault.KeySchemaDrift, name, "the key was %v and is %v now", r.Keys, names))
 	}
 	if r.Keyed && !r.Sequence.typ().Equal(spec.Sequence) {
-		problems = append(problems, driftOf(fault.SequencingTypeDrift, t.name, "the sequence was %v and is %v now", r.Sequence.typ(), spec.Sequence))
+		problems = append(problems, driftOf(fault.SequencingTypeDrift, name, "the sequence was %v and is %v now", r.Sequence.typ(), spec.Sequence))
 	}
 	return problems
 }

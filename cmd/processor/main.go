@@ -23,6 +23,7 @@ const (
 	exitOK      = 0
 	exitFailure = 1
 	exitUsage   = 2
+	exitWaits   = 3 // of diff: an edit needs somebody
 )
 
 func main() {
@@ -60,6 +61,9 @@ type usage struct{ error }
 // silent marks a failure that has been told already.
 var errSilent = errors.New("failed")
 
+// errWaits is the end of a diff with an edit that needs somebody.
+var errWaits = errors.New("an edit needs somebody")
+
 // report prints err, one problem per line, and returns the exit code.
 func (a *app) report(err error) int {
 	var wrong usage
@@ -71,6 +75,8 @@ func (a *app) report(err error) int {
 		return exitUsage
 	case errors.Is(err, errSilent):
 		return exitFailure
+	case errors.Is(err, errWaits):
+		return exitWaits
 	}
 	err = a.mask.Error(err)
 	var list fault.List
@@ -103,7 +109,7 @@ func (a *app) root() *cobra.Command {
 	flags.StringArrayVar(&a.set, "set", nil, "key=value of the pipeline's configuration; may be repeated")
 	flags.StringVarP(&a.output, "output", "o", "table", "how rows are printed: table, json, ndjson or csv")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.check() }
-	root.AddCommand(a.initCmd(), a.dryRunCmd(), a.runCmd(), a.statusCmd(), a.queryCmd(), a.digestCmd(), a.testCmd(), a.schemaCmd(), a.eventsCmd(), a.resetCheckpointCmd(), a.sinkCmd(),
+	root.AddCommand(a.initCmd(), a.dryRunCmd(), a.runCmd(), a.statusCmd(), a.queryCmd(), a.digestCmd(), a.diffCmd(), a.testCmd(), a.schemaCmd(), a.eventsCmd(), a.resetCheckpointCmd(), a.sinkCmd(),
 		a.brokerCmd(), a.topicCmd(), a.healthCheckCmd(), a.versionCmd())
 	return root
 }

@@ -10,9 +10,9 @@ import (
 // Options are those of CREATE SINK ... FORMAT exec.
 func Options() option.Set {
 	return option.Set{
-		{Name: "command", Required: true, Doc: "Program and arguments; a relative path with a slash is below the pipeline's folder. No shell is involved."},
+		{Name: "command", Edit: option.AsPlace, Required: true, Doc: "Program and arguments; a relative path with a slash is below the pipeline's folder. No shell is involved."},
 		{Name: "format", Kind: option.Enum, Values: []string{"json", "arrow"}, Default: "json", Doc: "json gives one object per line, arrow an Arrow IPC stream."},
-		{Name: "persistent", Kind: option.Bool, Default: "false", Doc: "Keep one process for all batches; it answers each with a line."},
+		{Name: "persistent", Edit: option.Idle, Kind: option.Bool, Default: "false", Doc: "Keep one process for all batches; it answers each with a line."},
 		{Name: "bigint_as_text", Kind: option.Bool, Default: "false", Doc: "Write BIGINT as text in JSON, for readers that take every number for a double."},
 	}
 }

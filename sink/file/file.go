@@ -21,7 +21,7 @@ import (
 // Options are those of CREATE SINK ... FORMAT file.
 func Options() option.Set {
 	return option.Set{
-		{Name: "path", Required: true, Doc: "Folder for the files, relative to the pipeline's folder; made if it does not exist."},
+		{Name: "path", Edit: option.AsPlace, Required: true, Doc: "Folder for the files, relative to the pipeline's folder; made if it does not exist."},
 		{Name: "format", Kind: option.Enum, Values: []string{"json", "parquet"}, Default: "json", Doc: "json writes one object per line."},
 		{Name: "compression", Kind: option.Enum, Values: parquet.Compressions, Default: "zstd", Doc: "Of Parquet files."},
 		{Name: "bigint_as_text", Kind: option.Bool, Default: "false", Doc: "Write BIGINT as text in JSON, for readers that take every number for a double."},

@@ -9,10 +9,10 @@ import (
 // Options are those of CREATE SINK ... FORMAT kafka.
 func Options() option.Set {
 	return append(option.Set{
-		{Name: "topic", Required: true, Doc: "Topic to write."},
-		{Name: "mode", Kind: option.Enum, Values: []string{"append", "upsert"}, Default: "append", Doc: "append: one record per row or change. upsert: one record per key and batch, tombstones for deleted keys."},
-		{Name: "keys", Kind: option.List, Doc: "Columns of the record key, separated by commas. Needed for upsert; with append they make keys, too."},
-		{Name: "create_topic", Kind: option.Int, Doc: "Create the topic with so many partitions if it does not exist. With upsert it is compacted."},
+		{Name: "topic", Edit: option.AsPlace, Required: true, Doc: "Topic to write."},
+		{Name: "mode", Edit: option.AsForm, Kind: option.Enum, Values: []string{"append", "upsert"}, Default: "append", Doc: "append: one record per row or change. upsert: one record per key and batch, tombstones for deleted keys."},
+		{Name: "keys", Edit: option.AsForm, Kind: option.List, Doc: "Columns of the record key, separated by commas. Needed for upsert; with append they make keys, too."},
+		{Name: "create_topic", Edit: option.Idle, Kind: option.Int, Doc: "Create the topic with so many partitions if it does not exist. With upsert it is compacted."},
 		{Name: "bigint_as_text", Kind: option.Bool, Default: "false", Doc: "Write BIGINT as text, for readers that take every number for a double."},
 	}, client.Options(client.Producer)...)
 }

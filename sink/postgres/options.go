@@ -24,15 +24,15 @@ const (
 // Options are those of CREATE SINK ... FORMAT postgres.
 func Options() option.Set {
 	return option.Set{
-		{Name: "url", Required: true, Secret: true, Doc: "Where the database is: postgres://user:password@host:5432/database?sslmode=verify-full."},
-		{Name: "user", Doc: "User, instead of in url."},
-		{Name: "password", Secret: true, Doc: "Password, instead of in url."},
-		{Name: "table", Required: true, Doc: "Table to write, with its schema where it is not in the search path. Names without double quotes are in lower case, as in SQL."},
-		{Name: "mode", Kind: option.Enum, Values: []string{appendRows, upsert, replaceUsing}, Default: appendRows, Doc: "append: insert every row. upsert: one row per key. replace_using: per key the rows with the highest sequence."},
-		{Name: "keys", Kind: option.List, Doc: "Key columns, for upsert and replace_using."},
-		{Name: "sequence", Doc: "Sequence column, for replace_using."},
-		{Name: "create_table", Kind: option.Bool, Default: "false", Doc: "Create the table if it does not exist."},
-		{Name: "on_reset", Kind: option.Enum, Values: []string{"truncate", "keep"}, Doc: "What happens to the table's rows when the flow starts again from the beginning. Default: truncate for replace_using, else keep."},
+		{Name: "url", Edit: option.Idle, Required: true, Secret: true, Doc: "Where the database is: postgres://user:password@host:5432/database?sslmode=verify-full."},
+		{Name: "user", Edit: option.Idle, Doc: "User, instead of in url."},
+		{Name: "password", Edit: option.Idle, Secret: true, Doc: "Password, instead of in url."},
+		{Name: "table", Edit: option.AsPlace, Required: true, Doc: "Table to write, with its schema where it is not in the search path. Names without double quotes are in lower case, as in SQL."},
+		{Name: "mode", Edit: option.AsForm, Kind: option.Enum, Values: []string{appendRows, upsert, replaceUsing}, Default: appendRows, Doc: "append: insert every row. upsert: one row per key. replace_using: per key the rows with the highest sequence."},
+		{Name: "keys", Edit: option.AsForm, Kind: option.List, Doc: "Key columns, for upsert and replace_using."},
+		{Name: "sequence", Edit: option.AsForm, Doc: "Sequence column, for replace_using."},
+		{Name: "create_table", Edit: option.Idle, Kind: option.Bool, Default: "false", Doc: "Create the table if it does not exist."},
+		{Name: "on_reset", Edit: option.Idle, Kind: option.Enum, Values: []string{"truncate", "keep"}, Doc: "What happens to the table's rows when the flow starts again from the beginning. Default: truncate for replace_using, else keep."},
 	}
 }
 

@@ -14,10 +14,10 @@ import (
 func Options() option.Set {
 	return option.Set{
 		{Name: "path", Required: true, Doc: "A file, a folder (all files in and below it), or a pattern of *, ?, [a-z], {a,b} and ** for any folders; relative to the pipeline's folder."},
-		{Name: "maxFilesPerTrigger", Kind: option.Int, Doc: "Most files of one batch."},
-		{Name: "maxBytesPerTrigger", Kind: option.Size, Doc: "Size after which a batch is closed."},
+		{Name: "maxFilesPerTrigger", Edit: option.Idle, Kind: option.Int, Doc: "Most files of one batch."},
+		{Name: "maxBytesPerTrigger", Edit: option.Idle, Kind: option.Size, Doc: "Size after which a batch is closed."},
 		{Name: "maxRecordSize", Kind: option.Size, Default: "64MiB", Doc: "Largest record; a larger one stops the flow."},
-		{Name: "pollInterval", Kind: option.Duration, Default: "1s", Doc: "How often a stream that has nothing to read looks for new files."},
+		{Name: "pollInterval", Edit: option.Idle, Kind: option.Duration, Default: "1s", Doc: "How often a stream that has nothing to read looks for new files."},
 	}
 }
 

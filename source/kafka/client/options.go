@@ -31,7 +31,7 @@ type setting struct {
 }
 
 func text(name, doc string, effect func(*Config, string)) setting {
-	s := setting{spec: option.Spec{Name: prefix + name, Doc: doc}}
+	s := setting{spec: option.Spec{Name: prefix + name, Edit: option.Idle, Doc: doc}}
 	if effect != nil {
 		s.effect = func(c *Config, v option.Values, n string) { effect(c, v.String(n)) }
 	}
@@ -50,8 +50,14 @@ func enum(name, doc string, values []string, effect func(*Config, string)) setti
 	return s
 }
 
+// applied marks a setting that, unlike the others, says what is read (D-62).
+func applied(s setting) setting {
+	s.spec.Edit = option.Applies
+	return s
+}
+
 func number(name, doc string, effect func(*Config, int64)) setting {
-	return setting{option.Spec{Name: prefix + name, Kind: option.Int, Doc: doc}, func(c *Config, v option.Values, n string) { effect(c, v.Int(n)) }}
+	return setting{option.Spec{Name: prefix + name, Kind: option.Int, Edit: option.Idle, Doc: doc}, func(c *Config, v option.Values, n string) { effect(c, v.Int(n)) }}
 }
 
 func millis(name, doc string, effect func(*Config, time.Duration)) setting {
@@ -87,8 +93,8 @@ var connection = []setting{
 }
 
 var consumer = []setting{
-	enum("isolation.level", "read_committed (the default, D-12) or read_uncommitted.", []string{"read_committed", "read_uncommitted"},
-		func(c *Config, s string) { c.Uncommitted = s == "read_uncommitted" }),
+	applied(enum("isolation.level", "read_committed (the default, D-12) or read_uncommitted.", []string{"read_committed", "read_uncommitted"},
+		func(c *Config, s string) { c.Uncommitted = s == "read_uncommitted" })),
 	number("fetch.max.bytes", "Most bytes of one answer of a broker. Default 16777216.", func(c *Config, n int64) { c.FetchBytes = n }),
 	number("max.partition.fetch.bytes", "Most bytes of one partition in an answer. Default 4194304.", func(c *Config, n int64) { c.PartitionBytes = n }),
 	number("fetch.min.bytes", "A broker answers once it has so many bytes. Default 1.", func(c *Config, n int64) { c.MinBytes = n }),
@@ -114,7 +120,7 @@ func settings(role Role) []setting {
 
 // Options returns bootstrapServers and every setting under "kafka." that a role has.
 func Options(role Role) option.Set {
-	set := option.Set{{Name: BootstrapServers, Kind: option.List,
+	set := option.Set{{Name: BootstrapServers, Kind: option.List, Edit: option.Idle,
 		Doc: "Brokers to ask first, host:port, separated by commas. Default: kafka.bootstrap.servers of the configuration."}}
 	for _, s := range settings(role) {
 		set = append(set, s.spec)
