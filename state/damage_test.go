@@ -1,8 +1,10 @@
 package state
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -63,4 +65,54 @@ func TestAFileThatIsCutOrGoneIsDamage(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What a clean stop left in the log is in tables too: whatever becomes of the log, nothing is lost without a word.
+func TestALogThatIsDamagedAfterAStopLosesNothing(t *testing.T) {
+	for name, harm := range map[string]func(string, int64) error{
+		"cut":     func(path string, size int64) error { return os.Truncate(path, size/3) },
+		"emptied": func(path string, _ int64) error { return os.Truncate(path, 0) },
+		"gone":    func(path string, _ int64) error { return os.Remove(path) },
+		"garbage": func(path string, size int64) error { return scribble(path, size/3) },
+	} {
+		dir := t.TempDir()
+		options := Options{Dir: dir, Pipeline: "p", OnFault: func(error) {}}
+		s, err := Open(options)
+		ok(t, err)
+		table, flow := opened(t, s)
+		const n = 50
+		for i := range int64(n) {
+			_, _, err = replace(t, table, flow, i, row{strconv.FormatInt(i, 10), i, strings.Repeat("value", 1000), i})
+			ok(t, err)
+		}
+		ok(t, s.Close())
+		logs, err := filepath.Glob(filepath.Join(dir, "store", "*.log"))
+		ok(t, err)
+		for _, path := range logs {
+			info, err := os.Stat(path)
+			ok(t, err)
+			ok(t, harm(path, info.Size()))
+		}
+		if s, err = Open(options); err != nil {
+			if !fault.Of(err, fault.StoreCorrupt) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		table, _ = opened(t, s)
+		if rows := table.Info().Rows; rows != n {
+			t.Errorf("%s: %d rows of %d are left", name, rows, n)
+		}
+		ok(t, s.Close())
+	}
+}
+
+// scribble writes a few bytes over those of a file.
+func scribble(path string, at int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt([]byte("garbage"), at)
+	return errors.Join(err, f.Close())
 }

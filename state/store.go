@@ -118,11 +118,37 @@ func (s *Store) Close() error {
 		t.retire(fault.New(fault.StoreClosed, "the store was closed"))
 	}
 	err := s.syncer.stop()
+	if err == nil {
+		err = s.settle()
+	}
 	if e := s.db.Close(); e != nil && err == nil {
 		err = s.failed(e)
 	}
 	s.lock.release()
 	return err
+}
+
+// settle writes what is in the log alone to tables. A log whose end is damaged afterwards would be taken for one that a power cut broke off
+// there; tables have checksums throughout.
+func (s *Store) settle() (err error) {
+	if s.o.ReadOnly || s.failure.Load() != nil {
+		return nil
+	}
+	defer s.recoverFatal(&err)
+	flushed, err := s.db.AsyncFlush()
+	if err != nil {
+		return s.fail(err)
+	}
+	for {
+		select {
+		case <-flushed:
+			return nil
+		case <-time.After(10 * time.Millisecond): // a disk that fails is tried again for ever
+			if f := s.failure.Load(); f != nil {
+				return f
+			}
+		}
+	}
 }
 
 // fail records why the store cannot go on. The first reason is reported and stays; who comes second waits until it was, since a panic of
