@@ -38,7 +38,7 @@ generate: ## write the generated parts of docs/ and NOTICES
 	go run ./internal/docgen
 
 bench: tools ## measure flows against a plain consume of the same topic
-	go run ./internal/bench
+	GOEXPERIMENT=jsonv2 go run ./internal/bench
 
 soak: tools ## run the long versions of the tests: every crash point, all variants (hours); FOR=30m: search new seeds for so long
 ifdef FOR

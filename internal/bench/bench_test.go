@@ -28,7 +28,8 @@ func TestBenchMeasuresEverything(t *testing.T) {
 	if err := run(context.Background(), []string{"-keys", "3000", "-pairs", "1", "-dir", t.TempDir()}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	for _, name := range []string{"plain consume", "consume + decode", "pass-through flow", "REPLACE USING flow", "pass-through flow, digest: ", "REPLACE USING flow, digest: "} {
+	for _, name := range []string{"plain consume", "consume + decode", "pass-through flow", "REPLACE USING flow", "pass-through flow, digest: ", "REPLACE USING flow, digest: ",
+		"decode JSON ", "decode JSON, fastjson: ", "decode JSON, " + standardName + ": ", "decode CSV: "} {
 		if !strings.Contains(out.String(), name) {
 			t.Errorf("the report does not name %s:\n%s", name, &out)
 		}

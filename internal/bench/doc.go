@@ -12,6 +12,7 @@
 //	records.go    the records
 //	broker.go     the broker's process
 //	consume.go    plain consume, and consume and decode
+//	decode.go     decoders alone, beside others on the same bytes
 //	flows.go      the pipelines
 //	process.go    running a process and what it used
 //	report.go     the table

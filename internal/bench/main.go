@@ -15,9 +15,10 @@ import (
 
 // roles are what this program does in processes of its own; the arguments are the role, the number of keys, the broker.
 var roles = map[string]func(ctx context.Context, address string, keys int) error{
-	"broker":  func(ctx context.Context, _ string, keys int) error { return serveBroker(ctx, keys) },
-	"plain":   consumePlain,
-	"decoded": consumeDecoded,
+	"broker":   func(ctx context.Context, _ string, keys int) error { return serveBroker(ctx, keys) },
+	"plain":    consumePlain,
+	"decoded":  consumeDecoded,
+	"decoders": decodeAlone,
 }
 
 func main() {
@@ -43,7 +44,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&b.keys, "keys", 1_000_000, "keys of the topic; each has five records")
 	flags.IntVar(&b.pairs, "pairs", 5, "how often each thing is measured beside a plain consume")
-	flags.StringVar(&b.only, "only", "", "measure only what has this in its name: decode, pass, replace or digest")
+	flags.StringVar(&b.only, "only", "", "measure only what has this in its name: decode, json, csv, pass, replace or digest")
 	flags.StringVar(&b.processor, "processor", "", "the processor to measure (default: built from this module)")
 	flags.StringVar(&b.against, "against", "", "a second processor, measured in turn with the first")
 	flags.StringVar(&b.dir, "dir", "", "folder for state (default: that of temporary files)")
@@ -91,12 +92,20 @@ func (b *bench) run(ctx context.Context, out io.Writer) (err error) {
 	b.address = address
 	fmt.Fprintf(out, "%s\n%d records of %d keys in %d partitions, written in %.0f s\n", machine(), b.keys*versions, b.keys, partitions, time.Since(began).Seconds())
 	b.choose()
-	if len(b.subjects) == 0 {
+	alone := strings.Contains("decode json csv", strings.ToLower(b.only))
+	if len(b.subjects) == 0 && !alone {
 		return fmt.Errorf("nothing is called %q", b.only)
 	}
 	plain, results, err := b.measure(ctx, out)
 	if err != nil {
 		return err
+	}
+	if alone {
+		before, decoders, err := b.measureDecoders(ctx, b.consume(ctx))
+		if err != nil {
+			return err
+		}
+		plain, results = append(plain, before...), append(results, decoders...)
 	}
 	fmt.Fprintf(out, "\nmedians of %d pairs:\n", b.pairs)
 	report(out, b.keys, plain, results)
@@ -130,12 +139,17 @@ func (b *bench) add(name, base string, run func(context.Context) (sample, error)
 	}
 }
 
+// consume measures a plain consume.
+func (b *bench) consume(ctx context.Context) func() (sample, error) {
+	return func() (sample, error) {
+		return runRole(ctx, "plain", b.address, b.keys, rows{Rows: allRows(b.keys).Rows})
+	}
+}
+
 // measure takes every subject in turn, each after a plain consume, as often as pairs are wanted. The broker's first answers
 // are slower than all others: one plain consume before is not counted.
 func (b *bench) measure(ctx context.Context, out io.Writer) (plain []sample, results []*result, err error) {
-	consume := func() (sample, error) {
-		return runRole(ctx, "plain", b.address, b.keys, rows{Rows: allRows(b.keys).Rows})
-	}
+	consume := b.consume(ctx)
 	if _, err := consume(); err != nil {
 		return nil, nil, err
 	}

@@ -87,6 +87,7 @@ func startBroker(ctx context.Context, keys int) (address string, stop func(), er
 func build(ctx context.Context, dir string) (string, error) {
 	path := dir + "/processor"
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, "sluice/cmd/processor")
+	c.Env = append(os.Environ(), "GOEXPERIMENT=") // as users have it, also when this program has encoding/json/v2
 	c.Stderr = os.Stderr
 	return path, c.Run()
 }
