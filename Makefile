@@ -11,7 +11,7 @@ IMAGE   ?= sluice/sluice:$(VERSION)
 # What "make run" puts into the topic while it runs: records per second.
 RATE ?= 200
 
-.PHONY: help build run test race check generate bench soak image compose-up compose-down clean tools
+.PHONY: help build run test race check generate golden bench soak image compose-up compose-down clean tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ check: tools ## format, vet, staticcheck, the rules of the house, generated file
 
 generate: ## write the generated parts of docs/ and NOTICES
 	go run ./internal/docgen
+
+golden: ## ask PySpark anew what Spark SQL gives (Python 3.10, Java 19 and the network; FILES=... for some of the files)
+	@scripts/golden.sh $(FILES)
 
 bench: tools ## measure flows against a plain consume of the same topic
 	GOEXPERIMENT=jsonv2 go run ./internal/bench

@@ -35,6 +35,16 @@ func runtimeError(kind C.duckdb_error_type, message string) *fault.Error {
 	return fault.New(fault.InternalError, "DuckDB error %d: %s", kind, message)
 }
 
+// refused codes an error of a statement that DuckDB does not prepare: what it computes of constants may fail, anything else is
+// our own mistake.
+func refused(message string) *fault.Error {
+	message = firstLine(message)
+	if code := dialect.RuntimeCode(message); code != nil {
+		return fault.New(code, "%s", fault.Payload(dialect.RuntimeMessage(message)))
+	}
+	return fault.New(fault.InternalError, "DuckDB refuses a query: %s", message)
+}
+
 // firstLine drops what DuckDB adds below its message: candidates and the line of SQL with a caret.
 func firstLine(message string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")

@@ -19,6 +19,7 @@ import (
 	duckdb "github.com/duckdb/duckdb-go-bindings"
 
 	"sluice/batch"
+	"sluice/eval/builtin"
 	"sluice/eval/dialect"
 	"sluice/fault"
 	"sluice/format"
@@ -43,7 +44,29 @@ func newComputing(f *dialect.Function, zone *time.Location) (computing, error) {
 	case "to_json":
 		return toJSON{json.NewTo(f.Args[0], options["ignorenullfields"] == "false", zone)}, nil
 	}
-	return nil, fault.New(fault.InternalError, "nothing computes the function %s", f.Name)
+	if f.Name == "get_json_object" {
+		path, ok := json.NewPath(options["path"])
+		if !ok {
+			return nil, fault.New(fault.InternalError, "the path %q was not checked", options["path"])
+		}
+		return jsonPath{path}, nil
+	}
+	compute, err := builtin.New(builtin.Spec{Name: f.Name, Args: f.Args, Result: f.Result, Options: options, Zone: zone})
+	return pure{compute}, err
+}
+
+type jsonPath struct{ *json.Path }
+
+func (p jsonPath) compute(args []batch.Column, out *batch.Builder) (format.Nulled, *fault.Error) {
+	p.Append(&args[0], out)
+	return format.Nulled{}, nil
+}
+
+// pure is a function of package builtin. Those have one argument at least.
+type pure struct{ function builtin.Function }
+
+func (p pure) compute(args []batch.Column, out *batch.Builder) (format.Nulled, *fault.Error) {
+	return format.Nulled{}, p.function(args, args[0].Len, out)
 }
 
 type fromJSON struct{ *json.From }
@@ -229,6 +252,14 @@ func (f *function) take() (nulled format.Nulled, err *fault.Error) {
 	return nulled, err
 }
 
+// message is what DuckDB is told. Of quiet calls nothing else is left of the error.
+func (f *function) message(quiet bool, err error) string {
+	if e := fault.From(err); quiet {
+		return dialect.RaisedMessage(e.Code, e.Message)
+	}
+	return err.Error()
+}
+
 //export sluiceCall
 func sluiceCall(handle C.uintptr_t, quiet C.bool, rows C.idx_t, views *C.sluice_view, result *C.sluice_node, output C.duckdb_vector) (message *C.char) {
 	defer func() {
@@ -242,7 +273,7 @@ func sluiceCall(handle C.uintptr_t, quiet C.bool, rows C.idx_t, views *C.sluice_
 		nodes += len(appendNodes(nil, t))
 	}
 	if err := f.call(bool(quiet), int(rows), unsafe.Slice(views, nodes), result, output); err != nil {
-		return C.CString(err.Error())
+		return C.CString(f.message(bool(quiet), err))
 	}
 	return nil
 }

@@ -288,8 +288,6 @@ func quoted(s string) string {
 			if u > 0xffff {
 				u -= 0x10000
 				out += fmt.Sprintf(`\u%04x\u%04x`, 0xd800+u>>10, 0xdc00+u&0x3ff)
-			} else if u == 0x7f {
-				out += "\x7f"
 			} else {
 				out += fmt.Sprintf(`\u%04x`, u)
 			}

@@ -134,7 +134,7 @@ func (s *Statement) ready(sql string, parameter, guarded bool) (*prepared, error
 	p := &prepared{parameter: parameter, guarded: guarded}
 	sql = s.put(sql)
 	if duckdb.Prepare(s.conn, sql, &p.statement) != duckdb.StateSuccess {
-		err := fault.New(fault.InternalError, "DuckDB refuses a query: %s", firstLine(duckdb.PrepareError(p.statement))).WithDetail("%s", sql)
+		err := refused(duckdb.PrepareError(p.statement)).WithDetail("%s", sql)
 		p.free()
 		return nil, err
 	}

@@ -187,23 +187,20 @@ func (f *frame) bits(op string, x, y value, pos syntax.Pos) value {
 	return compose(typ, "(%s "+op+" %s)", x, y)
 }
 
-// shift is x << n and x >> n, on INT and BIGINT. Java takes n modulo the width.
+var shifts = map[string]string{"<<": "shiftleft", ">>": "shiftright", ">>>": "shiftrightunsigned"}
+
+// shift is x << n, x >> n and x >>> n, on INT and BIGINT. Java takes n modulo the width.
 func (f *frame) shift(op string, x, n value, pos syntax.Pos) value {
 	if isBroken(x, n) {
 		return wrong(pos)
 	}
-	bits, typ := 31, integer
+	typ := integer
 	if x.typ.Kind == batch.BigInt {
-		bits, typ = 63, bigint
+		typ = bigint
 	}
 	if !x.typ.IsInteger() || !n.typ.IsInteger() {
 		return f.fail(fault.New(fault.OperandWrongType, "%s takes integers, not %s and %s", op, x.typ, n.typ).At(pos))
 	}
-	x, n = f.convert(x, typ, false), f.convert(n, integer, false)
-	n.sql = fmt.Sprintf("(%s & %d)", n.sql, bits)
-	if op == ">>" {
-		// DuckDB shifts no sign in; a division that rounds down does the same.
-		return compose(typ, "CASE WHEN %[1]s >= 0 THEN %[1]s >> %[2]s ELSE ~ ((~ %[1]s) >> %[2]s) END", x, n)
-	}
-	return f.fail(fault.New(fault.UnsupportedMeaning, "%s is not supported", op).At(pos).WithHint("multiply by a power of two"))
+	c := &call{frame: f, name: op, pos: pos}
+	return c.builtin(shifts[op], typ, nil, f.convert(x, typ, false), f.convert(n, integer, false))
 }

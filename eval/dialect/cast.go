@@ -63,7 +63,7 @@ func (f *frame) convert(v value, to batch.Type, try bool) value {
 		return v
 	case writesFloat(v.typ, to): // DuckDB writes more digits than a FLOAT has
 		return f.fail(fault.New(fault.UnsupportedMeaning, "a FLOAT is not cast to STRING").At(v.pos).WithHint("CAST it to DOUBLE or DECIMAL first"))
-	case v.typ.Kind == batch.Void:
+	case v.typ.Kind == batch.Void || v.isNull():
 		out := v
 		out.typ, out.sql = to, fmt.Sprintf("CAST(NULL AS %s)", duckType(to))
 		return out

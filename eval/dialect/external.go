@@ -48,6 +48,36 @@ func (c *call) external(result batch.Type, options [][2]string, args ...value) v
 	return derive(result, loud+"("+strings.Join(texts, ", ")+")", args...)
 }
 
+// builtin is a call of a function that package builtin computes. It loses nothing, so it is always quiet: DuckDB may compute it
+// as often or as seldom as it likes.
+func (c *call) builtin(name string, result batch.Type, options [][2]string, args ...value) value {
+	if isBroken(args...) {
+		return wrong(c.pos)
+	}
+	f := Function{Name: name, Result: result, Options: options}
+	texts := []string{""}
+	for i, a := range args {
+		if a.typ.Kind == batch.Void {
+			args[i] = c.convert(a, integer, false)
+		}
+		f.Args, texts = append(f.Args, args[i].typ), append(texts, args[i].sql)
+	}
+	texts[0] = Placeholder(c.binder.function(f))
+	_, quiet := f.External()
+	return derive(result, quiet+"("+strings.Join(texts, ", ")+")", args...)
+}
+
+// computed makes the bind of a function of package builtin whose arguments have fixed types.
+func computed(name string, typ batch.Type, args ...batch.Type) func(*call) value {
+	return func(c *call) value {
+		parts := make([]value, len(c.args))
+		for i := range c.args {
+			parts[i] = c.as(i, args[min(i, len(args)-1)])
+		}
+		return c.builtin(name, typ, nil, parts...)
+	}
+}
+
 // function returns the number of f, which equal calls share.
 func (b *binder) function(f Function) int {
 	for i := range b.functions {

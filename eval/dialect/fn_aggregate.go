@@ -23,9 +23,9 @@ var aggregates = []*function{
 	{name: "max", args: "x", min: 1, max: 1, kind: aggregate, exact: exact, bind: bindMinMax},
 	{name: "min_by", args: "x, by", min: 2, max: 2, kind: aggregate, exact: "exact; which of equal ones " + inOrder, bind: bindBy("arg_min_null")},
 	{name: "max_by", args: "x, by", min: 2, max: 2, kind: aggregate, exact: "exact; which of equal ones " + inOrder, bind: bindBy("arg_max_null")},
-	{name: "first first_value any_value", args: "x", min: 1, max: 1, kind: aggregate, exact: inOrder, bind: bindFirst("first")},
-	{name: "last last_value", args: "x", min: 1, max: 1, kind: aggregate, exact: inOrder, bind: bindFirst("last")},
-	{name: "collect_list", args: "x", min: 1, max: 1, kind: aggregate, exact: inOrder, bind: bindCollect},
+	{name: "first first_value any_value", args: "x [, ignore nulls]", min: 1, max: 2, kind: aggregate, exact: inOrder, bind: bindFirst("first")},
+	{name: "last last_value", args: "x [, ignore nulls]", min: 1, max: 2, kind: aggregate, exact: inOrder, bind: bindFirst("last")},
+	{name: "collect_list array_agg", args: "x", min: 1, max: 1, kind: aggregate, exact: inOrder, bind: bindCollect},
 	{name: "bool_and every", args: "condition", min: 1, max: 1, kind: aggregate, exact: exact, bind: bindBool("bool_and")},
 	{name: "bool_or some any", args: "condition", min: 1, max: 1, kind: aggregate, exact: exact, bind: bindBool("bool_or")},
 }
@@ -34,6 +34,9 @@ var windows = []*function{
 	{name: "row_number", args: "", max: 0, kind: window, exact: "exact; among equal rows it " + inOrder, bind: bindRank("row_number()", true)},
 	{name: "rank", args: "", max: 0, kind: window, exact: exact, bind: bindRank("rank()", false)},
 	{name: "dense_rank", args: "", max: 0, kind: window, exact: exact, bind: bindRank("dense_rank()", false)},
+	{name: "percent_rank", args: "", max: 0, kind: window, exact: exact, bind: bindShare("percent_rank()")},
+	{name: "cume_dist", args: "", max: 0, kind: window, exact: exact, bind: bindShare("cume_dist()")},
+	{name: "ntile", args: "groups", min: 1, max: 1, kind: window, exact: "exact; groups is a constant; among equal rows it " + inOrder, bind: bindNtile},
 	{name: "lag", args: "x [, rows [, default]]", min: 1, max: 3, kind: window, exact: "exact; among equal rows it " + inOrder, bind: bindNeighbour},
 	{name: "lead", args: "x [, rows [, default]]", min: 1, max: 3, kind: window, exact: "exact; among equal rows it " + inOrder, bind: bindNeighbour},
 }
@@ -229,7 +232,15 @@ func bindBy(function string) func(*call) value {
 func bindFirst(function string) func(*call) value {
 	return func(c *call) value {
 		condition := ""
-		if c.expr.Nulls == "IGNORE" {
+		ignore := c.expr.Nulls == "IGNORE"
+		if c.has(1) {
+			k := c.args[1].konst
+			if k == nil || k.null || c.args[1].typ.Kind != batch.Boolean {
+				return c.fail(fault.New(fault.NonFoldable, "argument 2 of %s must be TRUE or FALSE", c.name).At(c.args[1].pos))
+			}
+			ignore = ignore || k.text == "true"
+		}
+		if ignore {
 			if c.expr.Over != nil {
 				return c.refuse("leave it out", "IGNORE NULLS is not supported over a window")
 			}
@@ -351,6 +362,27 @@ func bindRank(sql string, byOrder bool) func(*call) value {
 		}
 		return v
 	}
+}
+
+// bindShare is a rank as a part of one.
+func bindShare(sql string) func(*call) value {
+	return func(c *call) value {
+		if len(c.expr.Over.OrderBy) == 0 {
+			return c.needsOrder()
+		}
+		return c.over(double, sql)
+	}
+}
+
+func bindNtile(c *call) value {
+	n, ok := c.constInt(0)
+	switch {
+	case !ok:
+		return wrong(c.pos)
+	case n < 1:
+		return c.fail(fault.New(fault.ValueOutOfRange, "ntile makes %d groups", n).At(c.args[0].pos))
+	}
+	return bindRank(fmt.Sprintf("ntile(%d)", n), true)(c)
 }
 
 func (c *call) needsOrder() value {

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"math/big"
 	"strings"
 
 	"sluice/batch"
@@ -18,6 +19,15 @@ var conditionals = []*function{
 	{name: "if", args: "condition, then, else", min: 3, max: 3, exact: exact, bind: func(c *call) value {
 		return c.choose(c.name, []value{c.condition(c.args[0], "the condition of if")}, c.args[1:], c.pos)
 	}},
+	{name: "nullifzero", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value {
+		d := *c
+		d.args = []value{c.args[0], integerValue(new(big.Int), integer)}
+		return bindNullIf(&d)
+	}},
+	{name: "zeroifnull", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value {
+		return c.coalesce([]value{c.args[0], integerValue(new(big.Int), integer)})
+	}},
+	{name: "equal_null", args: "x, y", min: 2, max: 2, exact: exact, bind: func(c *call) value { return c.compare("<=>", c.args[0], c.args[1], c.pos) }},
 	{name: "greatest", args: "x, y, ...", min: 2, max: -1, exact: "exact; nested types are refused", bind: bindExtreme},
 	{name: "least", args: "x, y, ...", min: 2, max: -1, exact: "exact; nested types are refused", bind: bindExtreme},
 	{name: "isnull", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return compose(boolean, "(%s IS NULL)", c.args[0]) }},

@@ -1,14 +1,19 @@
 package dialect
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"sluice/batch"
+	"sluice/eval/builtin"
 	"sluice/fault"
 )
 
-const pastDomain = "exact for years 1 to 9999"
+const (
+	pastDomain  = "exact for years 1 to 9999"
+	readLetters = "exact for the letters yy yyyy M MM MMM MMMM d dd DDD H h a m s S X XXX and [...], with numbers of one or two digits where Java takes more zeros"
+)
 
 var dates = []*function{
 	{name: "current_date curdate", args: "", max: 0, kind: clock, exact: "the batch's day in the session's zone (D-48)", bind: func(c *call) value {
@@ -19,9 +24,21 @@ var dates = []*function{
 		return c.convert(c.now(), localTime, false)
 	}},
 	{name: "current_timezone", args: "", max: 0, exact: exact, bind: func(c *call) value { return textValue(c.zone.name) }},
-	{name: "date_add dateadd", args: "date, days | unit, n, time", min: 2, max: 3, exact: "exact; with a unit, n is a constant", bind: bindDateAdd},
+	{name: "date_add dateadd", args: "date, days | unit, n, time", min: 2, max: 3, exact: exact, bind: bindDateAdd},
 	{name: "date_sub", args: "date, days", min: 2, max: 2, exact: exact, bind: func(c *call) value { return c.addDays(c.as(0, date), c.args[1], true, c.pos) }},
-	{name: "datediff date_diff", args: "end, start", min: 2, max: 2, exact: "exact; the form with a unit is refused", bind: simple(integer, "CAST(%s - %s AS INTEGER)", date)},
+	{name: "datediff date_diff", args: "end, start | unit, start, end", min: 2, max: 3, exact: exact, bind: bindDateDiff},
+	{name: "timestampadd", args: "unit, n, time", min: 3, max: 3, exact: "exact for years 1 to 9999", bind: bindDateAdd},
+	{name: "timestampdiff", args: "unit, start, end", min: 3, max: 3, exact: exact, bind: bindDateDiff},
+	{name: "months_between", args: "time, time [, rounded]", min: 2, max: 3, exact: "exact; rounded is a constant", bind: bindMonthsBetween},
+	{name: "next_day", args: "date, day of week", min: 2, max: 2, exact: exact, bind: func(c *call) value {
+		return c.builtin("next_day", date, nil, c.as(0, date), c.as(1, text)).with(raises)
+	}},
+	{name: "dayname", args: "date", min: 1, max: 1, exact: exact, bind: simple(text, "strftime(%s, '%%a')", date)},
+	{name: "monthname", args: "date", min: 1, max: 1, exact: exact, bind: simple(text, "strftime(%s, '%%b')", date)},
+	{name: "from_utc_timestamp", args: "timestamp, zone", min: 2, max: 2, exact: "exact; the zone is a constant", bind: bindUTC},
+	{name: "to_utc_timestamp", args: "timestamp, zone", min: 2, max: 2, exact: "exact; the zone is a constant", bind: bindUTC},
+	{name: "make_timestamp", args: "year, month, day, hour, minute, second", min: 6, max: 6, exact: pastDomain, bind: bindMakeTimestamp(timestamp)},
+	{name: "make_timestamp_ntz", args: "year, month, day, hour, minute, second", min: 6, max: 6, exact: pastDomain, bind: bindMakeTimestamp(localTime)},
 	{name: "add_months", args: "date, months", min: 2, max: 2, exact: exact, bind: func(c *call) value {
 		return compose(date, "CAST(%s + to_months(%s) AS DATE)", c.as(0, date), c.as(1, integer)).with(raises)
 	}},
@@ -40,10 +57,12 @@ var dates = []*function{
 	{name: "extract date_part datepart", args: "part, time", min: 2, max: 2, exact: "exact; also EXTRACT(part FROM time)", bind: bindExtract},
 	{name: "date_trunc", args: "unit, time", min: 2, max: 2, exact: "exact; the unit is constant", bind: bindDateTrunc},
 	{name: "trunc", args: "date, unit", min: 2, max: 2, exact: "exact; the unit is constant", bind: bindTrunc},
-	{name: "to_date", args: "text [, pattern]", min: 1, max: 2, exact: "as CAST; exact for numeric patterns", bind: func(c *call) value { return c.parse(date) }},
-	{name: "to_timestamp to_timestamp_ltz", args: "text [, pattern]", min: 1, max: 2, exact: "as CAST; exact for numeric patterns", bind: func(c *call) value { return c.parse(timestamp) }},
-	{name: "to_timestamp_ntz", args: "text [, pattern]", min: 1, max: 2, exact: "as CAST; exact for numeric patterns", bind: func(c *call) value { return c.parse(localTime) }},
-	{name: "date_format", args: "time, pattern", min: 2, max: 2, exact: "exact for the letters y M d E a H h m s S", bind: bindDateFormat},
+	{name: "to_date", args: "text [, pattern]", min: 1, max: 2, exact: "as CAST; with a pattern " + readLetters, bind: func(c *call) value { return c.parse(date, false) }},
+	{name: "to_timestamp to_timestamp_ltz", args: "text [, pattern]", min: 1, max: 2, exact: "as CAST; with a pattern " + readLetters, bind: func(c *call) value { return c.parse(timestamp, false) }},
+	{name: "to_timestamp_ntz", args: "text [, pattern]", min: 1, max: 2, exact: "as CAST; with a pattern " + readLetters, bind: func(c *call) value { return c.parse(localTime, false) }},
+	{name: "try_to_date", args: "text [, pattern]", min: 1, max: 2, exact: "as to_date; NULL where that is an error", bind: func(c *call) value { return c.parse(date, true) }},
+	{name: "try_to_timestamp", args: "text [, pattern]", min: 1, max: 2, exact: "as to_timestamp; NULL where that is an error", bind: func(c *call) value { return c.parse(timestamp, true) }},
+	{name: "date_format", args: "time, pattern", min: 2, max: 2, exact: "exact for the letters y yy yyyy M MM MMM MMMM d dd D DDD E EEEE a H h K k m s S X x Z", bind: bindDateFormat},
 	{name: "unix_timestamp to_unix_timestamp", args: "time [, pattern]", min: 1, max: 2, exact: exact, bind: bindUnixTimestamp},
 	{name: "from_unixtime", args: "seconds [, pattern]", min: 1, max: 2, exact: pastDomain, bind: bindFromUnixtime},
 	{name: "unix_seconds", args: "timestamp", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.epochIn(1_000_000) }},
@@ -73,20 +92,81 @@ func bindDateAdd(c *call) value {
 	if !c.has(2) {
 		return c.addDays(c.as(0, date), c.args[1], false, c.pos)
 	}
-	unit, ok := c.args[0].text()
-	n, constant := c.constInt(1)
-	if !ok || !constant {
+	unit, ok := c.unit()
+	if !ok {
 		return wrong(c.pos)
 	}
+	x, typ, options := c.args[2], timestamp, [][2]string{{"unit", unit}}
+	if x.typ.Kind == batch.TimestampNTZ {
+		typ, options = localTime, append(options, [2]string{"local", "true"})
+	}
+	return c.builtin("timestampadd", typ, options, c.as(1, integer), c.as(2, typ)).with(raises)
+}
+
+// unit is argument 0, the name of a unit of time.
+func (c *call) unit() (string, bool) {
+	unit, _ := c.args[0].text()
 	unit = strings.ToUpper(unit)
-	span := &interval{months: int64(n) * intervalMonths[unit], micros: int64(n) * intervalMicros[unit], yearly: intervalMonths[unit] > 0}
-	if unit == "QUARTER" {
-		span.months, span.yearly = int64(n)*3, true
+	if unit == "DAYOFYEAR" {
+		unit = "DAY"
 	}
-	if !span.yearly && intervalMicros[unit] == 0 || n > 1e7 || n < -1e7 {
-		return c.refuse("use YEAR, MONTH, DAY, HOUR ...", "%s(%s, %d, ...) is not supported", c.name, unit, n)
+	if !builtin.IsUnit(unit) {
+		c.refuse("use YEAR, QUARTER, MONTH, WEEK, DAY, HOUR ...", "%s does not take the unit %s", c.name, unit)
+		return "", false
 	}
-	return c.plus(c.as(2, timestamp), c.args[2], span, c.pos)
+	return unit, true
+}
+
+// bindDateDiff counts days, or whole units between two times on the session's clock.
+func bindDateDiff(c *call) value {
+	if !c.has(2) {
+		return simple(integer, "CAST(%s - %s AS INTEGER)", date)(c)
+	}
+	unit, ok := c.unit()
+	if !ok {
+		return wrong(c.pos)
+	}
+	return c.builtin("timestampdiff", bigint, [][2]string{{"unit", unit}}, c.localTime(1), c.localTime(2))
+}
+
+func bindMonthsBetween(c *call) value {
+	exactly := "false"
+	if c.has(2) {
+		k := c.args[2].konst
+		if k == nil || k.null || c.args[2].typ.Kind != batch.Boolean {
+			return c.fail(fault.New(fault.NonFoldable, "argument 3 of months_between must be TRUE or FALSE").At(c.args[2].pos))
+		}
+		exactly = fmt.Sprint(k.text == "false")
+	}
+	return c.builtin("months_between", double, [][2]string{{"exactly", exactly}}, c.localTime(0), c.localTime(1))
+}
+
+func bindUTC(c *call) value {
+	name, isNull, ok := c.constText(1)
+	x := c.as(0, timestamp)
+	switch {
+	case !ok || isBroken(x):
+		return wrong(c.pos)
+	case isNull:
+		return c.convert(null(), timestamp, false)
+	}
+	if _, err := builtin.LoadZone(name); err != nil {
+		return c.fail(fault.From(err).At(c.args[1].pos))
+	}
+	return c.builtin(c.name, timestamp, [][2]string{{"zone", name}}, x)
+}
+
+// bindMakeTimestamp makes a time of its parts, the seconds with a fraction.
+func bindMakeTimestamp(typ batch.Type) func(*call) value {
+	return func(c *call) value {
+		var args []value
+		for i := range 5 {
+			args = append(args, c.as(i, integer))
+		}
+		seconds := c.as(5, batch.DecimalOf(16, 6))
+		args = append(args, compose(bigint, "CAST(%s * 1000000 AS BIGINT)", seconds))
+		return c.convert(c.builtin("make_timestamp", localTime, nil, args...).with(raises), typ, false)
+	}
 }
 
 // dateParts writes the parts of a date, and of a local time behind them.
@@ -189,9 +269,12 @@ func bindTrunc(c *call) value {
 	return compose(date, "CAST(date_trunc('"+unit+"', %s) AS DATE)", x)
 }
 
-// parse is to_date and to_timestamp, with or without a pattern.
-func (c *call) parse(typ batch.Type) value {
+// parse is to_date and to_timestamp, with or without a pattern; with try, what cannot be read is NULL.
+func (c *call) parse(typ batch.Type, try bool) value {
 	if !c.has(1) || c.args[0].typ.Kind != batch.String {
+		if try && castable(c.args[0].typ, typ) {
+			return c.convert(c.args[0], typ, true)
+		}
 		return c.as(0, typ)
 	}
 	p, isNull, ok := c.constText(1)
@@ -201,38 +284,59 @@ func (c *call) parse(typ batch.Type) value {
 	if isNull {
 		return c.convert(null(), typ, false)
 	}
-	pattern, err := parsePattern(p)
+	pattern, err := builtin.ParseTimePattern(p)
 	if err == nil {
-		err = pattern.readable()
+		err = pattern.Readable()
+	}
+	if err == nil && pattern.HasOffset() && typ.Kind == batch.TimestampNTZ {
+		err = errors.New("an offset from UTC, which a TIMESTAMP_NTZ has not")
 	}
 	if err != nil {
 		return c.fail(patternError(p, err).At(c.args[1].pos))
 	}
-	x := c.as(0, text)
-	failure := raise(fault.CannotParseTime, fmt.Sprintf("'the text ''' || %s || ''' is not written as ' || %s", x.sql, quoteText(p)), localTime)
-	local := fmt.Sprintf("coalesce(CASE WHEN %s THEN try_strptime(%s, %s) END, %s)", fullMatch(x.sql, pattern.regex()), x.sql, quoteText(pattern.duck()), failure)
-	return derive(typ, (&caster{zone: c.zone}).write(local, localTime, typ), x).with(raises)
+	from := localTime
+	if pattern.HasOffset() {
+		from = timestamp
+	}
+	v := c.builtin("parse_time", from, [][2]string{{"pattern", p}, {"try", fmt.Sprint(try)}}, c.as(0, text))
+	if !try {
+		v = v.with(raises)
+	}
+	return c.convert(v, typ, false)
 }
 
 func bindDateFormat(c *call) value {
-	x := c.localTime(0)
 	p, isNull, ok := c.constText(1)
-	if !ok || isBroken(x) {
+	if !ok {
 		return wrong(c.pos)
 	}
 	if isNull {
 		return c.convert(null(), text, false)
 	}
-	return c.format(x, p, 1)
+	return c.format(c.args[0], p, 1)
 }
 
-// format writes a local time by a pattern.
+// format writes a time by a pattern.
 func (c *call) format(x value, pattern string, arg int) value {
-	p, err := parsePattern(pattern)
+	p, err := builtin.ParseTimePattern(pattern)
+	typ := localTime
+	if err == nil && p.HasOffset() {
+		if typ = timestamp; x.typ.Kind == batch.TimestampNTZ {
+			err = errors.New("an offset from UTC, which a TIMESTAMP_NTZ has not")
+		}
+	}
 	if err != nil {
 		return c.fail(patternError(pattern, err).At(c.args[arg].pos))
 	}
-	return derive(text, fmt.Sprintf("strftime(%s, %s)", x.sql, quoteText(p.duck())), x)
+	if x.typ.Kind != batch.TimestampNTZ {
+		x = c.argument(x, timestamp, c.name)
+	}
+	return c.builtin("format_time", text, [][2]string{{"pattern", pattern}}, c.convert(x, typ, false))
+}
+
+func patternError(pattern string, err error) *fault.Error {
+	return fault.New(fault.UnsupportedFunction, "the pattern %q is not supported: it has %v", pattern, err).
+		WithHint("patterns are made of yyyy MM dd HH mm ss SSS XXX and text in quotes; docs/sql.md has all letters")
 }
 
 func bindUnixTimestamp(c *call) value {
@@ -242,7 +346,7 @@ func bindUnixTimestamp(c *call) value {
 	case x.typ.Kind == batch.String && !c.has(1):
 		x = c.parseWith("yyyy-MM-dd HH:mm:ss")
 	case x.typ.Kind == batch.String:
-		x = c.parse(timestamp)
+		x = c.parse(timestamp, false)
 	default:
 		x = c.as(0, timestamp)
 	}
@@ -258,7 +362,7 @@ func (c *call) parseWith(pattern string) value {
 	p := textValue(pattern)
 	p.pos = c.pos
 	d.args = []value{c.args[0], p}
-	return d.parse(timestamp)
+	return d.parse(timestamp, false)
 }
 
 func bindFromUnixtime(c *call) value {
@@ -267,7 +371,6 @@ func bindFromUnixtime(c *call) value {
 		return seconds
 	}
 	instant := c.convert(seconds, timestamp, false)
-	local := c.convert(instant, localTime, false)
 	pattern := "yyyy-MM-dd HH:mm:ss"
 	if c.has(1) {
 		p, isNull, ok := c.constText(1)
@@ -279,7 +382,7 @@ func bindFromUnixtime(c *call) value {
 		}
 		pattern = p
 	}
-	return c.format(local, pattern, len(c.args)-1)
+	return c.format(instant, pattern, len(c.args)-1)
 }
 
 // epochIn is the number of units since 1970, rounded down.

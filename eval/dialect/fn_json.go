@@ -15,6 +15,8 @@ var documents = []*function{
 	{name: "from_json", args: "text, schema [, options]", min: 2, max: 3, bind: bindFromJSON,
 		exact: "exact for JSON by RFC 8259; what D-8 refuses is NULL: an object with a name twice, a decimal with too many digits, an integer out of range, a number for a TIMESTAMP without timestampUnit; the options are mode, columnNameOfCorruptRecord, numbers_as_strings, timestampUnit"},
 	{name: "to_json", args: "x [, options]", min: 1, max: 2, bind: bindToJSON, exact: "exact; the option is ignoreNullFields"},
+	{name: "get_json_object", args: "text, path", min: 2, max: 2, bind: bindGetJSON,
+		exact: "exact for JSON by RFC 8259, NULL for other texts; the path is a constant: $.a.b[0]['c'][*]"},
 	{name: "schema_of_json", args: "text", min: 1, max: 1, bind: bindSchemaOfJSON, exact: "exact for JSON by RFC 8259"},
 }
 
@@ -100,6 +102,22 @@ func oddKeys(t batch.Type) bool {
 // holds reports whether t is of a kind or has a part that is.
 func holds(t batch.Type, kind batch.Kind) bool {
 	return t.Kind == kind || slices.ContainsFunc(t.Fields, func(f batch.Field) bool { return holds(f.Type, kind) })
+}
+
+// bindGetJSON takes a path apart once. At what is no path nothing is found.
+func bindGetJSON(c *call) value {
+	path, isNull, ok := c.constText(1)
+	if k := c.args[0].typ.Kind; k != batch.String && k != batch.Void {
+		return c.mistyped(0, "a STRING")
+	}
+	x := c.document()
+	if !ok || isBroken(x) {
+		return wrong(c.pos)
+	}
+	if _, valid := json.NewPath(path); isNull || !valid {
+		return derive(text, "CAST(NULL AS VARCHAR)", x)
+	}
+	return c.builtin(c.name, text, [][2]string{{"path", path}}, x)
 }
 
 func bindSchemaOfJSON(c *call) value {

@@ -15,6 +15,8 @@ var numbers = []*function{
 	{name: "positive", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.sign("+", c.args[0], c.pos) }},
 	{name: "ceil ceiling", args: "x", min: 1, max: 1, exact: exact, bind: bindWhole("ceil")},
 	{name: "floor", args: "x", min: 1, max: 1, exact: exact, bind: bindWhole("floor")},
+	{name: "bround", args: "x [, places]", min: 1, max: 2, exact: "exact for integers, DOUBLE and 0 to 15 places; half to even; places is a constant", bind: bindBround},
+	{name: "rint", args: "x", min: 1, max: 1, exact: exact, bind: computed("rint", double, double)},
 	{name: "round", args: "x [, places]", min: 1, max: 2, exact: "exact, half away from zero; places is a constant", bind: bindRound},
 	{name: "mod", args: "x, y", min: 2, max: 2, exact: exact, bind: func(c *call) value { return c.arithmetic("%", c.args[0], c.args[1], c.pos) }},
 	{name: "pmod", args: "x, y", min: 2, max: 2, exact: exact, bind: bindPmod},
@@ -30,9 +32,20 @@ var numbers = []*function{
 	}},
 	{name: "cbrt", args: "x", min: 1, max: 1, exact: oneULP, bind: func(c *call) value { return onDouble(c, double, "cbrt(%s)") }},
 	{name: "exp", args: "x", min: 1, max: 1, exact: oneULP, bind: func(c *call) value { return onDouble(c, double, "exp(%s)") }},
-	{name: "ln log", args: "x", min: 1, max: 1, exact: oneULP, bind: func(c *call) value {
-		return onDouble(c, double, "CASE WHEN %[1]s > 0 THEN ln(%[1]s) END")
-	}},
+	{name: "expm1", args: "x", min: 1, max: 1, exact: oneULP, bind: computed("expm1", double, double)},
+	{name: "ln", args: "x", min: 1, max: 1, exact: oneULP, bind: bindLog},
+	{name: "log", args: "[base,] x", min: 1, max: 2, exact: oneULP + "; with a base two of them", bind: bindLog},
+	{name: "log1p", args: "x", min: 1, max: 1, exact: oneULP, bind: computed("log1p", double, double)},
+	{name: "sin", args: "x", min: 1, max: 1, exact: oneULP, bind: bindCircular("isfinite(%[1]s)")},
+	{name: "cos", args: "x", min: 1, max: 1, exact: oneULP, bind: bindCircular("isfinite(%[1]s)")},
+	{name: "tan", args: "x", min: 1, max: 1, exact: oneULP, bind: bindCircular("isfinite(%[1]s)")},
+	{name: "asin", args: "x", min: 1, max: 1, exact: oneULP, bind: bindCircular("abs(%[1]s) <= 1")},
+	{name: "acos", args: "x", min: 1, max: 1, exact: oneULP, bind: bindCircular("abs(%[1]s) <= 1")},
+	{name: "atan", args: "x", min: 1, max: 1, exact: oneULP, bind: func(c *call) value { return onDouble(c, double, "atan(%s)") }},
+	{name: "atan2", args: "y, x", min: 2, max: 2, exact: oneULP, bind: simple(double, "atan2(%s, %s)", double)},
+	{name: "degrees", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return onDouble(c, double, "(%s * 57.29577951308232::DOUBLE)") }},
+	{name: "radians", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return onDouble(c, double, "(%s * 0.017453292519943295::DOUBLE)") }},
+	{name: "e", args: "", min: 0, max: 0, exact: exact, bind: func(c *call) value { return fractional("2.718281828459045", double) }},
 	{name: "log10", args: "x", min: 1, max: 1, exact: oneULP, bind: func(c *call) value {
 		return onDouble(c, double, "CASE WHEN %[1]s > 0 THEN log10(%[1]s) END")
 	}},
@@ -40,6 +53,20 @@ var numbers = []*function{
 		return onDouble(c, double, "CASE WHEN %[1]s > 0 THEN log2(%[1]s) END")
 	}},
 	{name: "pi", args: "", min: 0, max: 0, exact: exact, bind: func(c *call) value { return fractional("3.141592653589793", double) }},
+	{name: "bit_get getbit", args: "x, position", min: 2, max: 2, exact: exact, bind: func(c *call) value {
+		if !c.args[0].typ.IsInteger() {
+			return c.mistyped(0, "an integer")
+		}
+		return c.builtin("bit_get", tinyint, nil, c.args[0], c.as(1, integer)).with(raises)
+	}},
+	{name: "shiftleft", args: "x, bits", min: 2, max: 2, exact: exact, bind: func(c *call) value { return c.shift("<<", c.args[0], c.args[1], c.pos) }},
+	{name: "shiftright", args: "x, bits", min: 2, max: 2, exact: exact, bind: func(c *call) value { return c.shift(">>", c.args[0], c.args[1], c.pos) }},
+	{name: "shiftrightunsigned", args: "x, bits", min: 2, max: 2, exact: exact, bind: func(c *call) value { return c.shift(">>>", c.args[0], c.args[1], c.pos) }},
+	{name: "bin", args: "x", min: 1, max: 1, exact: exact, bind: computed("bin", text, bigint)},
+	{name: "conv", args: "text, from base, to base", min: 3, max: 3, exact: exact, bind: func(c *call) value {
+		return c.builtin("conv", text, nil, c.as(0, text), c.as(1, integer), c.as(2, integer)).with(raises)
+	}},
+	{name: "factorial", args: "x", min: 1, max: 1, exact: exact, bind: computed("factorial", bigint, integer)},
 	{name: "bit_count", args: "x", min: 1, max: 1, exact: exact, bind: bindBitCount},
 }
 
@@ -203,7 +230,8 @@ func bindPower(c *call) value {
 	if isBroken(x, y) {
 		return wrong(c.pos)
 	}
-	return compose(double, "power(%s, %s)", x, y)
+	// C has a result of 1 where Java has none.
+	return compose(double, "CASE WHEN isnan(%[2]s) OR isinf(%[2]s) AND abs(%[1]s) = 1 THEN CAST('NaN' AS DOUBLE) ELSE power(%[1]s, %[2]s) END", x, y)
 }
 
 func bindBitCount(c *call) value {
@@ -212,4 +240,45 @@ func bindBitCount(c *call) value {
 		return c.mistyped(0, "an integer")
 	}
 	return compose(integer, "CAST(bit_count(%s) AS INTEGER)", c.convert(x, bigint, false))
+}
+
+// bindLog is ln(x), or the logarithm to a base.
+func bindLog(c *call) value {
+	x := c.as(len(c.args)-1, double)
+	if isBroken(x) {
+		return x
+	}
+	if len(c.args) == 1 {
+		return compose(double, "CASE WHEN %[1]s > 0 THEN ln(%[1]s) END", x)
+	}
+	return compose(double, "CASE WHEN %[1]s > 0 AND %[2]s > 0 THEN ln(%[2]s) / ln(%[1]s) END", c.as(0, double), x)
+}
+
+// bindCircular is a function that gives NaN where its condition does not hold.
+func bindCircular(condition string) func(*call) value {
+	return func(c *call) value {
+		return onDouble(c, double, "CASE WHEN "+condition+" THEN "+c.name+"(%[1]s) WHEN %[1]s IS NOT NULL THEN CAST('NaN' AS DOUBLE) END")
+	}
+}
+
+// bindBround rounds half to even.
+func bindBround(c *call) value {
+	places := 0
+	if c.has(1) {
+		n, ok := c.constInt(1)
+		if !ok {
+			return wrong(c.pos)
+		}
+		places = n
+	}
+	x, ok := c.numeric(0)
+	switch {
+	case !ok:
+		return wrong(c.pos)
+	case x.typ.IsInteger():
+		return c.builtin("bround", x.typ, [][2]string{{"places", fmt.Sprint(places)}}, x).with(raises)
+	case x.typ.Kind != batch.Double || places < 0 || places > 15:
+		return c.refuse("CAST it to DOUBLE, or use round()", "bround(%s, %d) is not supported", x.typ, places)
+	}
+	return c.builtin("bround", double, [][2]string{{"places", fmt.Sprint(places)}}, x)
 }

@@ -3,19 +3,20 @@ package dialect
 import (
 	"fmt"
 	"math/big"
+	"slices"
 
 	"sluice/batch"
+	"sluice/fault"
 	"sluice/syntax"
 )
 
 const (
-	caseDomain  = "exact for letters that change into one letter; ß and its kind stay one letter"
-	plainLetter = "exact for text without combining characters"
+	caseDomain = "exact for the letters of Unicode 15"
 )
 
 var texts = []*function{
-	{name: "upper ucase", args: "text", min: 1, max: 1, exact: caseDomain, bind: simple(text, "upper(%s)", text)},
-	{name: "lower lcase", args: "text", min: 1, max: 1, exact: caseDomain, bind: simple(text, "lower(%s)", text)},
+	{name: "upper ucase", args: "text", min: 1, max: 1, exact: caseDomain, bind: computed("upper", text, text)},
+	{name: "lower lcase", args: "text", min: 1, max: 1, exact: caseDomain, bind: computed("lower", text, text)},
 	{name: "length char_length character_length len", args: "text or binary", min: 1, max: 1, exact: exact, bind: bindLength},
 	{name: "octet_length", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value {
 		return compose(integer, "CAST(octet_length(%s) AS INTEGER)", c.asBytes())
@@ -32,28 +33,51 @@ var texts = []*function{
 		return compose(text, "substring(%[1]s, CASE WHEN %[2]s < length(%[1]s) THEN length(%[1]s) - %[2]s + 1 WHEN %[2]s IS NOT NULL THEN 1 END)",
 			c.as(0, text), notNegative(c.as(1, integer)))
 	}},
-	{name: "concat", args: "x, ...", min: 0, max: -1, exact: "exact; null if any is null; arrays are refused", bind: func(c *call) value { return c.concat(c.args, c.pos) }},
-	{name: "concat_ws", args: "separator, text, ...", min: 1, max: -1, exact: "exact; arrays are refused", bind: bindConcatWS},
+	{name: "concat", args: "x, ...", min: 0, max: -1, exact: "exact; null if any is null; also of arrays", bind: func(c *call) value { return c.concat(c.args, c.pos) }},
+	{name: "concat_ws", args: "separator, text or array, ...", min: 1, max: -1, exact: exact, bind: bindConcatWS},
 	{name: "replace", args: "text, search [, by]", min: 2, max: 3, exact: exact, bind: bindReplace},
 	{name: "translate", args: "text, from, to", min: 3, max: 3, exact: exact, bind: simple(text, "translate(%s, %s, %s)", text)},
-	{name: "lpad", args: "text, length [, pad]", min: 2, max: 3, exact: plainLetter, bind: bindPad},
-	{name: "rpad", args: "text, length [, pad]", min: 2, max: 3, exact: plainLetter, bind: bindPad},
+	{name: "lpad", args: "text, length [, pad]", min: 2, max: 3, exact: exact, bind: bindPad},
+	{name: "rpad", args: "text, length [, pad]", min: 2, max: 3, exact: exact, bind: bindPad},
 	{name: "instr", args: "text, search", min: 2, max: 2, exact: exact, bind: func(c *call) value { return c.locate(0, 1, -1) }},
 	{name: "locate position", args: "search, text [, from]", min: 2, max: 3, exact: exact, bind: func(c *call) value { return c.locate(1, 0, 2) }},
 	{name: "startswith", args: "text, prefix", min: 2, max: 2, exact: exact, bind: simple(boolean, "starts_with(%s, %s)", text)},
 	{name: "endswith", args: "text, suffix", min: 2, max: 2, exact: exact, bind: simple(boolean, "ends_with(%s, %s)", text)},
 	{name: "contains", args: "text, search", min: 2, max: 2, exact: exact, bind: simple(boolean, "contains(%s, %s)", text)},
 	{name: "regexp_like", args: "text, pattern", min: 2, max: 2, exact: "as RLIKE", bind: bindRegexpLike},
-	{name: "regexp_extract", args: "text, pattern [, group]", min: 2, max: 3, exact: "as RLIKE; group is a constant", bind: bindRegexpExtract},
-	{name: "split", args: "text, pattern", min: 2, max: 2, exact: "exact; the pattern is constant, literal text that is not empty", bind: bindSplit},
-	{name: "reverse", args: "text", min: 1, max: 1, exact: plainLetter, bind: simple(text, "reverse(%s)", text)},
+	{name: "regexp_extract", args: "text, pattern [, group]", min: 2, max: 3, exact: "as RLIKE; group is a constant", bind: bindMatch("regexp_extract", text)},
+	{name: "regexp_extract_all", args: "text, pattern [, group]", min: 2, max: 3, exact: "as RLIKE; group is a constant", bind: bindMatch("regexp_extract_all", batch.ArrayOf(text))},
+	{name: "regexp_replace", args: "text, pattern, by [, position]", min: 3, max: 4, exact: "as RLIKE; pattern, by and position are constants", bind: bindRegexpReplace},
+	{name: "regexp_count", args: "text, pattern", min: 2, max: 2, exact: "as RLIKE", bind: bindRegexp("regexp_count", integer)},
+	{name: "regexp_substr", args: "text, pattern", min: 2, max: 2, exact: "as RLIKE", bind: bindRegexp("regexp_substr", text)},
+	{name: "regexp_instr", args: "text, pattern", min: 2, max: 2, exact: "as RLIKE", bind: bindRegexp("regexp_instr", integer)},
+	{name: "split", args: "text, pattern [, limit]", min: 2, max: 3, exact: "as RLIKE; pattern and limit are constants", bind: bindSplit},
+	{name: "reverse", args: "text or array", min: 1, max: 1, exact: exact, bind: bindReverse},
+	{name: "initcap", args: "text", min: 1, max: 1, exact: caseDomain, bind: computed("initcap", text, text)},
+	{name: "split_part", args: "text, separator, part", min: 3, max: 3, exact: exact, bind: computed("split_part", text, text, text, integer)},
+	{name: "substring_index", args: "text, separator, count", min: 3, max: 3, exact: exact, bind: computed("substring_index", text, text, text, integer)},
+	{name: "overlay", args: "text, by, position [, length]", min: 3, max: 4, exact: exact, bind: bindOverlay},
+	{name: "levenshtein", args: "text, text [, limit]", min: 2, max: 3, exact: exact, bind: computed("levenshtein", integer, text, text, integer)},
+	{name: "find_in_set", args: "text, list", min: 2, max: 2, exact: exact, bind: computed("find_in_set", integer, text)},
+	{name: "soundex", args: "text", min: 1, max: 1, exact: exact, bind: computed("soundex", text, text)},
+	{name: "chr char", args: "number", min: 1, max: 1, exact: exact, bind: computed("chr", text, bigint)},
+	{name: "space", args: "number", min: 1, max: 1, exact: exact, bind: func(c *call) value {
+		return compose(text, "repeat(' ', CAST(%s AS BIGINT))", notNegative(c.as(0, integer)))
+	}},
+	{name: "bit_length", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value {
+		return compose(integer, "CAST(octet_length(%s) * 8 AS INTEGER)", c.asBytes())
+	}},
+	{name: "unbase64", args: "text", min: 1, max: 1, exact: exact, bind: computed("unbase64", binary, text)},
+	{name: "crc32", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.builtin("crc32", bigint, nil, c.bytes()) }},
+	{name: "hash", args: "x, ...", min: 1, max: -1, exact: "exact; Murmur3 with the seed 42; maps are refused", bind: bindHash(integer)},
+	{name: "xxhash64", args: "x, ...", min: 1, max: -1, exact: "exact; with the seed 42; maps are refused", bind: bindHash(bigint)},
 	{name: "repeat", args: "text, times", min: 2, max: 2, exact: exact, bind: func(c *call) value {
 		return compose(text, "repeat(%s, CAST(%s AS BIGINT))", c.as(0, text), notNegative(c.as(1, integer)))
 	}},
-	{name: "ascii", args: "text", min: 1, max: 1, exact: "exact for ASCII and empty text; code points beyond 65535 differ", bind: simple(integer, "CASE WHEN %[1]s = '' THEN 0 ELSE CAST(unicode(%[1]s) AS INTEGER) END", text)},
+	{name: "ascii", args: "text", min: 1, max: 1, exact: exact, bind: simple(integer, "CASE WHEN %[1]s = '' THEN 0 ELSE CAST(unicode(%[1]s) AS INTEGER) END", text)},
 	{name: "md5", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.ofBytes("md5(%s)") }},
 	{name: "sha sha1", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.ofBytes("sha1(%s)") }},
-	{name: "sha2", args: "text or binary, 256", min: 2, max: 2, exact: "exact; 0 is 256, other lengths are refused", bind: bindSha2},
+	{name: "sha2", args: "text or binary, bits", min: 2, max: 2, exact: "exact; bits is a constant", bind: bindSha2},
 	{name: "hex", args: "x", min: 1, max: 1, exact: exact, bind: bindHex},
 	{name: "unhex", args: "text", min: 1, max: 1, exact: exact, bind: simple(binary,
 		"CASE WHEN regexp_full_match(%[1]s, '[0-9A-Fa-f]*') THEN unhex(CASE WHEN length(%[1]s) %% 2 = 1 THEN '0' || %[1]s ELSE %[1]s END) END", text)},
@@ -174,6 +198,9 @@ func (f *frame) concat(args []value, pos syntax.Pos) value {
 	if len(args) == 0 {
 		return textValue("")
 	}
+	if slices.ContainsFunc(args, func(a value) bool { return a.typ.Kind == batch.Array }) {
+		return f.concatArrays(args, pos)
+	}
 	typ, nulls := binary, true
 	for _, a := range args {
 		if a.typ.Kind != batch.Binary && a.typ.Kind != batch.Void {
@@ -194,40 +221,12 @@ func (f *frame) concat(args []value, pos syntax.Pos) value {
 	return compose(typ, "("+repeated(len(parts), " || ")+")", parts...)
 }
 
-func bindConcatWS(c *call) value {
-	parts := c.all(text)
-	switch {
-	case isBroken(parts...):
-		return wrong(c.pos)
-	case len(parts) == 1:
-		return compose(text, "CASE WHEN %s IS NOT NULL THEN '' END", parts[0])
-	}
-	return compose(text, "concat_ws("+placeholders(len(parts))+")", parts...)
-}
-
 func bindReplace(c *call) value {
 	by := textValue("")
 	if c.has(2) {
 		by = c.as(2, text)
 	}
 	return compose(text, "replace(%s, %s, %s)", c.as(0, text), c.as(1, text), by)
-}
-
-// bindPad cuts off where the text is longer than asked for.
-func bindPad(c *call) value {
-	pad := textValue(" ")
-	if c.has(2) {
-		pad = c.as(2, text)
-	}
-	x, n := c.as(0, text), c.as(1, integer)
-	if isBroken(x, n, pad) {
-		return wrong(c.pos)
-	}
-	if s, ok := pad.text(); ok && s != "" {
-		return compose(text, c.name+"(%s, %s, %s)", x, notNegative(n), pad)
-	}
-	return compose(text, "CASE WHEN %[3]s = '' OR length(%[1]s) >= %[2]s THEN CASE WHEN %[3]s IS NOT NULL THEN substring(%[1]s, 1, %[2]s) END ELSE "+
-		c.name+"(%[1]s, %[2]s, %[3]s) END", x, notNegative(n), pad)
 }
 
 // locate is the place of a text in another one, 0 if it has none.
@@ -245,80 +244,6 @@ func (c *call) locate(x, search, from int) value {
 		"WHEN "+found+" = 0 THEN 0 ELSE CAST("+found+" + %[3]s - 1 AS INTEGER) END", in, what, n)
 }
 
-func bindRegexpLike(c *call) value {
-	regex, isNull, ok := c.regex(1)
-	if !ok {
-		return wrong(c.pos)
-	}
-	if isNull {
-		return c.convert(null(), boolean, false)
-	}
-	return compose(boolean, "regexp_matches(%s, "+quoteFormat(regex)+")", c.as(0, text))
-}
-
-// regex is argument i, a constant regular expression, as RE2 has it.
-func (c *call) regex(i int) (regex string, isNull, ok bool) {
-	p, isNull, ok := c.constText(i)
-	if !ok || isNull {
-		return "", isNull, ok
-	}
-	regex, err := javaRegex(p)
-	if err != nil {
-		c.report(regexError(p, err).At(c.args[i].pos))
-		return "", false, false
-	}
-	return regex, false, true
-}
-
-func bindRegexpExtract(c *call) value {
-	group := 1
-	if c.has(2) {
-		n, ok := c.constInt(2)
-		if !ok {
-			return wrong(c.pos)
-		}
-		group = n
-	}
-	regex, isNull, ok := c.regex(1)
-	if !ok {
-		return wrong(c.pos)
-	}
-	if isNull {
-		return c.convert(null(), text, false)
-	}
-	if groups := captures(regex); group < 0 || group > groups || group > 9 {
-		return c.refuse("count the opening parentheses, from 1", "the pattern has %d groups, and group %d is asked for", groups, group)
-	}
-	return compose(text, fmt.Sprintf("regexp_extract(%%s, %s, %d)", quoteFormat(regex), group), c.as(0, text))
-}
-
-// bindSplit cuts at a text. Spark's pattern is a regular expression; only those that mean one text are taken.
-func bindSplit(c *call) value {
-	p, isNull, ok := c.constText(1)
-	if !ok {
-		return wrong(c.pos)
-	}
-	if isNull {
-		return c.convert(null(), batch.ArrayOf(text), false)
-	}
-	plain, ok := plainPattern(p)
-	if !ok {
-		return c.fail(unsupported("split at the pattern %q is not supported", p).At(c.args[1].pos).WithHint("split at a literal text; \\\\ stands in front of special characters"))
-	}
-	return compose(batch.ArrayOf(text), "string_split(%s, "+quoteFormat(plain)+")", c.as(0, text))
-}
-
-func bindSha2(c *call) value {
-	n, ok := c.constInt(1)
-	if !ok {
-		return wrong(c.pos)
-	}
-	if n != 0 && n != 256 {
-		return c.refuse("use sha2(x, 256)", "sha2 of %d bits is not supported", n)
-	}
-	return compose(text, "sha256(%s)", c.bytes())
-}
-
 func bindHex(c *call) value {
 	x := c.args[0]
 	switch {
@@ -329,4 +254,98 @@ func bindHex(c *call) value {
 		x = c.as(0, text)
 	}
 	return compose(text, "hex(%s)", x)
+}
+
+// bindSha2 leaves the usual length to DuckDB; one that does not exist is NULL.
+func bindSha2(c *call) value {
+	n, ok := c.constInt(1)
+	x := c.bytes()
+	switch {
+	case !ok || isBroken(x):
+		return wrong(c.pos)
+	case n == 0 || n == 256:
+		return compose(text, "sha256(%s)", x)
+	case n == 224 || n == 384 || n == 512:
+		return c.builtin("sha2", text, [][2]string{{"bits", fmt.Sprint(n)}}, x)
+	}
+	return derive(text, "CAST(NULL AS VARCHAR)", x)
+}
+
+// bindConcatWS leaves nulls out, also those in arrays.
+func bindConcatWS(c *call) value {
+	separator := c.as(0, text)
+	parts := []value{separator}
+	for i, a := range c.args[1:] {
+		if a.typ.Kind == batch.Array {
+			parts = append(parts, c.joined(a, separator))
+		} else {
+			parts = append(parts, c.as(i+1, text))
+		}
+	}
+	switch {
+	case isBroken(parts...):
+		return wrong(c.pos)
+	case len(parts) == 1:
+		return compose(text, "CASE WHEN %s IS NOT NULL THEN '' END", parts[0])
+	}
+	return compose(text, "concat_ws("+placeholders(len(parts))+")", parts...)
+}
+
+// joined is the texts of an array with a separator between them, NULL when there are none.
+func (c *call) joined(array, separator value) value {
+	typ := batch.ArrayOf(text)
+	if !castable(array.typ, typ) {
+		return c.fail(fault.New(fault.UnexpectedInput, "%s takes texts and arrays of texts, not %s", c.name, array.typ).At(array.pos))
+	}
+	texts := c.builtin("array_compact", typ, nil, c.convert(array, typ, false))
+	if isBroken(texts, separator) {
+		return wrong(c.pos)
+	}
+	some := compose(typ, "CASE WHEN len(%[1]s) > 0 THEN %[1]s END", texts)
+	return c.builtin("array_join", text, nil, some, separator)
+}
+
+// bindPad cuts off where the text is longer than asked for.
+func bindPad(c *call) value {
+	pad := textValue(" ")
+	if c.has(2) {
+		pad = c.as(2, text)
+	}
+	return c.builtin(c.name, text, nil, c.as(0, text), c.as(1, integer), pad)
+}
+
+func bindOverlay(c *call) value {
+	length := integerValue(big.NewInt(-1), integer)
+	if c.has(3) {
+		length = c.as(3, integer)
+	}
+	return c.builtin("overlay", text, nil, c.as(0, text), c.as(1, text), c.as(2, integer), length)
+}
+
+func bindReverse(c *call) value {
+	if typ := c.args[0].typ; typ.Kind == batch.Array {
+		return c.builtin("reverse", typ, nil, c.args[0])
+	}
+	return c.builtin("reverse", text, nil, c.as(0, text))
+}
+
+func bindHash(typ batch.Type) func(*call) value {
+	return func(c *call) value {
+		for _, a := range c.args {
+			if holds(a.typ, batch.Map) || holds(a.typ, batch.Interval) || holds(a.typ, batch.Variant) {
+				return c.fail(fault.New(fault.HashMapType, "%s does not take %s", c.name, a.typ).At(a.pos).WithHint("take map_entries() or parts of it"))
+			}
+		}
+		return c.builtin(c.name, typ, nil, slices.Clone(c.args)...)
+	}
+}
+
+// concatArrays puts arrays together; null if one is null.
+func (f *frame) concatArrays(args []value, pos syntax.Pos) value {
+	args, ok := f.unify("concat", args, pos)
+	if !ok {
+		return wrong(pos)
+	}
+	c := &call{frame: f, name: "concat", pos: pos}
+	return c.builtin("array_concat", args[0].typ, nil, args...)
 }

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -55,7 +56,7 @@ type section struct {
 func init() {
 	for _, s := range []section{
 		{"Conditions and nulls", conditionals}, {"Numbers", numbers}, {"Text", texts}, {"Dates and times", dates},
-		{"Arrays, maps and structs", collections}, {"Casts as functions", casts}, {"JSON", documents}, {"Aggregates", aggregates}, {"Windows", windows}, {"Others", others},
+		{"Arrays, maps and structs", slices.Concat(collections, arrays)}, {"Casts as functions", casts}, {"JSON", documents}, {"Aggregates", slices.Concat(aggregates, statistics)}, {"Windows", windows}, {"Others", others},
 	} {
 		catalogue = append(catalogue, s)
 		for _, fn := range s.functions {
@@ -162,15 +163,6 @@ func (f *frame) argument(v value, to batch.Type, function string) value {
 
 // as returns argument i as a value of the given type.
 func (c *call) as(i int, typ batch.Type) value { return c.argument(c.args[i], typ, c.name) }
-
-// all returns every argument as the given type.
-func (c *call) all(typ batch.Type) []value {
-	out := make([]value, len(c.args))
-	for i := range c.args {
-		out[i] = c.as(i, typ)
-	}
-	return out
-}
 
 // has reports whether argument i was given.
 func (c *call) has(i int) bool { return i < len(c.args) }

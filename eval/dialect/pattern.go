@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sluice/eval/builtin"
 	"sluice/fault"
 	"sluice/syntax"
 )
@@ -80,9 +81,10 @@ func regexError(pattern string, err error) *fault.Error {
 
 // regexReader walks over a regular expression of Java and writes one of RE2 that matches the same texts.
 type regexReader struct {
-	in  []rune
-	at  int
-	out strings.Builder
+	in    []rune
+	at    int
+	tails int // of $ so far
+	out   strings.Builder
 }
 
 // Character classes as Java has them; RE2's . and \s are smaller or larger.
@@ -117,12 +119,13 @@ func (r *regexReader) step() error {
 	case '.':
 		r.out.WriteString("[^" + lineEnds + "]")
 	case '^':
-		r.out.WriteString(`\A`)
+		r.out.WriteString(builtin.AtStart)
 	case '$':
 		if r.at < len(r.in) && r.in[r.at] != ')' && r.in[r.at] != '|' {
 			return fmt.Errorf("a $ before the end")
 		}
-		r.out.WriteString(`(?:\r\n|[` + lineEnds + `])?\z`) // Java's $ stands before a last line break too
+		r.tails++ // Java's $ stands before a last line break too, which is no part of the match
+		fmt.Fprintf(&r.out, `(?P<tail%d>(?:\r\n|[%s])?)\z`, r.tails, lineEnds)
 	case '(':
 		return r.group()
 	case '*', '+', '?', '}':
@@ -209,8 +212,15 @@ func (r *regexReader) class() error {
 	return fmt.Errorf("a class without its ]")
 }
 
-// captures counts the groups of a regular expression that keep what they match.
-func captures(regex string) int { return regexp.MustCompile(regex).NumSubexp() }
+// captures counts the groups of a regular expression that are Java's.
+func captures(regex string) (n int) {
+	for _, name := range regexp.MustCompile(regex).SubexpNames()[1:] {
+		if name == "" {
+			n++
+		}
+	}
+	return n
+}
 
 // plainPattern returns the one text that a regular expression means, if it means one.
 func plainPattern(pattern string) (string, bool) {

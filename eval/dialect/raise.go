@@ -45,12 +45,17 @@ func RuntimeCode(message string) *fault.Code {
 // tooManyDigits is what DuckDB says about a text that is a number but does not fit a DECIMAL.
 var tooManyDigits = regexp.MustCompile(`Could not convert string "[ \t-\r]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+]?[0-9]+)?[ \t-\r]*" to DECIMAL`)
 
-// RuntimeMessage is the part of DuckDB's message that is for people: what raise put into it, else the message as it is.
+// RuntimeMessage is the part of DuckDB's message that is for people: what raise put into it, else the message in Spark's words.
 func RuntimeMessage(message string) string {
 	if code, start, end := raised(message); code != nil {
 		return message[start:end]
 	}
-	return message
+	return reworded(message)
+}
+
+// RaisedMessage is a message from which RuntimeCode and RuntimeMessage get code and text.
+func RaisedMessage(code *fault.Code, text string) string {
+	return fmt.Sprintf("'[%s] %s'", code.Name, text)
 }
 
 // raised finds a message of raise inside a message of DuckDB, and where the text behind the code stands.
@@ -74,7 +79,7 @@ func raised(message string) (code *fault.Code, start, end int) {
 // raisedCodes are the codes that this package gives to raise.
 var raisedCodes = []*fault.Code{fault.DivideByZero, fault.RemainderByZero, fault.ArithmeticOverflow, fault.NumericOutOfRange,
 	fault.CastInvalidInput, fault.CastOverflow, fault.CannotParseTime, fault.DatetimeOutOfBounds, fault.InvalidArrayIndex,
-	fault.InvalidElementIndex, fault.IndexOfZero}
+	fault.InvalidElementIndex, fault.IndexOfZero, fault.InvalidParameter, fault.ConversionInvalid, fault.IllegalDayOfWeek, fault.InvalidFraction, fault.DuplicateMapKey, fault.NullMapKey}
 
 // runtimeMessages are texts by which DuckDB 1.5.6 says what is wrong with a value. The first that a message holds counts.
 var runtimeMessages = []struct {

@@ -1,5 +1,9 @@
 """Evaluates the queries of the golden files with PySpark and writes what it gives behind them.
 
+    make golden                       # all files; FILES=eval/dialect/testdata/spark/numbers.txt for one
+
+which is
+
     pip install pyspark==4.3.0        # Java 19 or newer: older ones write some doubles with too many digits
     python3 golden.py numbers.txt ... # rewrites the files
 
