@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"sluice/batch"
@@ -34,8 +35,22 @@ func (d *Daemon) build(ctx context.Context) error {
 		}
 		d.jobs = append(d.jobs, j)
 	}
+	if err := d.findRemoved(); err != nil {
+		return err
+	}
 	d.tellEdits(edits)
 	return d.keepDefinitions()
+}
+
+// findRemoved finds the flows that the pipeline does not declare any more: what they have in quarantine is shown on (D-62).
+func (d *Daemon) findRemoved() error {
+	flows, err := d.store.Flows()
+	for _, stored := range flows {
+		if !slices.ContainsFunc(d.Plan.Flows, func(f *plan.Flow) bool { return f.Name == stored.Name }) {
+			d.removed = append(d.removed, stored)
+		}
+	}
+	return err
 }
 
 // openTables opens every table. A digest that is new is computed here, before anything runs (D-29).

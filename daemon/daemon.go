@@ -47,7 +47,8 @@ type Daemon struct {
 	parallel func() (*eval.Engine, error) // every core: queries; opened by the first one
 	tables   map[string]*state.Table
 	jobs     []*job
-	again    chan string // flows to try once more although they failed for good
+	removed  []state.FlowInfo // flows of the store that the pipeline does not declare any more
+	again    chan string      // flows to try once more although they failed for good
 	board    *schedule.Board
 	registry *prometheus.Registry
 	measured *metrics.Metrics

@@ -77,7 +77,10 @@ func (s *tableScope) find(n syntax.Name) (*state.TableInfo, *fault.Error) {
 	for i := range s.tables {
 		t := &s.tables[i]
 		names = append(names, t.Name[strings.LastIndexByte(t.Name, '.')+1:])
-		if t.Name == suffix || strings.HasSuffix(t.Name, "."+suffix) {
+		if t.Name == suffix {
+			return t, nil
+		}
+		if strings.HasSuffix(t.Name, "."+suffix) {
 			found = append(found, t)
 		}
 	}

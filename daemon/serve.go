@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"time"
 
@@ -66,8 +67,12 @@ func ReadWhere(storage string) (w Where, ok bool) {
 func (d *Daemon) readStore() (admin.Store, []admin.Table) {
 	who := d.store.Identity()
 	s := admin.Store{ID: who.ID, Epoch: who.Epoch, Path: d.Plan.Storage, Bytes: int64(d.store.Metrics().DiskSpaceUsage())}
+	flows := slices.Clone(d.removed)
 	for _, j := range d.jobs {
-		if f := j.state.Info(); f.Quarantine != "" {
+		flows = append(flows, j.state.Info())
+	}
+	for _, f := range flows {
+		if f.Quarantine != "" {
 			s.Quarantines = append(s.Quarantines, admin.Quarantine{Flow: f.Name, Table: f.Quarantine, Records: f.Quarantined.Records, Bytes: f.Quarantined.Bytes})
 		}
 	}

@@ -9,5 +9,6 @@ var (
 	NotDeclared             = define("NO_LONGER_DECLARED", User, Never, "A warning: the store has a flow or a table that the pipeline does not declare any more; what it holds is kept (D-62).")
 	RunFailed               = define("PIPELINE_RUN_FAILED", User, AfterChange, "A run ended with flows that failed or were skipped (D-51).")
 	GracePeriodOver         = define("GRACE_PERIOD_OVER", External, Never, "A warning: a stop broke off what a flow had in hand, since it outlasted sluice.grace_period (D-39).")
+	NotInQuarantine         = define("NOT_IN_QUARANTINE", User, AfterChange, "A command names a record that is not in quarantine, or that several are called by.")
 	ConflictingRefresh      = define("CONFLICTING_PIPELINE_REFRESH_OPTIONS", User, AfterChange, "Options of run that select tables contradict each other (CL-03, FR-16).")
 )
