@@ -16,6 +16,7 @@ import (
 	"sluice/eval"
 	"sluice/eventlog"
 	"sluice/fault"
+	"sluice/flow"
 	"sluice/metrics"
 	"sluice/plan"
 	"sluice/schedule"
@@ -54,7 +55,8 @@ type Daemon struct {
 	measured *metrics.Metrics
 	watch    *admin.Watch
 	emit     eventlog.Listener
-	closers  []func() // in the order of building
+	turn     flow.Turn // of large batches
+	closers  []func()  // in the order of building
 }
 
 // Start builds a daemon. Nothing runs before Run.
@@ -62,7 +64,7 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 	if o.OpenSink == nil {
 		o.OpenSink = OpenSink
 	}
-	d = &Daemon{Options: o, tables: map[string]*state.Table{}, again: make(chan string, 1), registry: prometheus.NewRegistry()}
+	d = &Daemon{Options: o, tables: map[string]*state.Table{}, again: make(chan string, 1), turn: flow.NewTurn(), registry: prometheus.NewRegistry()}
 	defer func() {
 		if err != nil {
 			d.Close()

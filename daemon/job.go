@@ -165,7 +165,7 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 		return err
 	}
 	j.tellBehind(take, in)
-	c := flow.Config{Plan: j.plan, Store: d.store, State: j.state, Source: in, Limit: d.batchLimit(j.plan),
+	c := flow.Config{Plan: j.plan, Store: d.store, State: j.state, Source: in, Limit: d.batchLimit(j.plan), Turn: d.turn,
 		Interval: d.Plan.Settings.TriggerInterval, Emit: d.emit, Show: showRow}
 	if kafka, ok := in.(*sourcekafka.Source); ok {
 		group := kafka.Committer(d.Plan.Name+"."+j.plan.Name, j.durablePosition)

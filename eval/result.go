@@ -36,7 +36,7 @@ type results struct {
 }
 
 func (r *results) init(c *dialect.Compiled) {
-	r.compiled = c
+	*r = results{compiled: c}
 	nodes := 0
 	for _, t := range resultTypes(c, true) {
 		r.columns = append(r.columns, newOutput(t, &nodes))

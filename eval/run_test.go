@@ -68,6 +68,38 @@ func TestResultOutlivesTheNextRun(t *testing.T) {
 }
 
 // Columns are found by name, wherever they stand among others; hidden members have a dot in theirs.
+// Forget gives up what a large result has made the memory of results grow to, and the statement goes on.
+func TestForget(t *testing.T) {
+	s := prepare(t, open(t, 1), &dialect.Compiled{Reads: []dialect.Read{read("t", field("b", str))}, Columns: []batch.Field{field("b", str)}, SQL: `SELECT b FROM t`})
+	run := func(text string) {
+		t.Helper()
+		out, err := s.Run(t.Context(), []Input{{Batch: columns([]batch.Field{field("b", str)}, texts(text))}}, batchTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(out.Rows.Cols[0].Text(0)); got != text {
+			t.Errorf("got %d bytes, want %d", len(got), len(text))
+		}
+	}
+	held := func() (n int) {
+		for i := range s.results {
+			n += len(s.results[i].columns[0].bytes)
+		}
+		return n
+	}
+	for range 2 {
+		run(strings.Repeat("large", 10_000))
+	}
+	if got := held(); got < 100_000 {
+		t.Errorf("%d bytes are held", got)
+	}
+	s.Forget()
+	run("a small text that is not inside")
+	if got := held(); got > 1000 {
+		t.Errorf("%d bytes are held", got)
+	}
+}
+
 func TestColumnsAreFoundByName(t *testing.T) {
 	meta := field("_metadata", batch.StructOf(field("offset", bigint), field("topic", str)))
 	r := read("t", field("a", bigint), field("b", bigint))

@@ -94,6 +94,13 @@ func (s *Statement) readsStream() bool {
 	return slices.ContainsFunc(s.compiled.Reads, func(r dialect.Read) bool { return r.Relation.Stream })
 }
 
+// Forget gives up the memory of results. Those that Run has returned must no longer be used.
+func (s *Statement) Forget() {
+	for i := range s.results {
+		s.results[i].init(s.compiled)
+	}
+}
+
 // Close frees the statement and the results it has returned.
 func (s *Statement) Close() {
 	s.engine.mu.Lock()

@@ -27,6 +27,7 @@ type Config struct {
 	Source    source.Source
 	Statement *eval.Statement
 	Limit     batch.Limit   // of one batch
+	Turn      Turn          // for batches beyond the limit, shared by all flows; nil: there is no other flow
 	Interval  time.Duration // least time between two reads of a run without end, unless more is there than one read takes
 	Emit      eventlog.Listener
 	Show      func(rows batch.Columns, row int) string // a record for the message of a violated expectation
@@ -44,6 +45,7 @@ type Flow struct {
 	source    source.Source
 	statement *eval.Statement
 	limit     batch.Limit
+	turn      Turn
 	interval  time.Duration
 	emit      eventlog.Listener
 	show      func(batch.Columns, int) string
@@ -69,7 +71,7 @@ type Flow struct {
 // New returns a flow that has not read anything yet.
 func New(c Config) *Flow {
 	f := &Flow{plan: c.Plan, store: c.Store, state: c.State, table: c.Table, shared: c.Shared, sink: c.Sink, source: c.Source, statement: c.Statement,
-		limit: c.Limit, interval: c.Interval, emit: c.Emit, show: c.Show, waiting: c.Waiting}
+		limit: c.Limit, turn: c.Turn, interval: c.Interval, emit: c.Emit, show: c.Show, waiting: c.Waiting}
 	for _, check := range c.Plan.Checks {
 		f.checks = append(f.checks, expect.Check{Name: check.Name, Action: actions[check.Action]})
 	}

@@ -23,6 +23,8 @@ type read struct {
 	took time.Duration
 	err  error
 	end  bool // every split of the end was reached
+
+	carried chan struct{} // of a large one: closed when it is behind, and nothing is read before; else nil
 }
 
 // Run applies batches until end is reached, or for ever when end is nil, and returns nil then and when take ends. What is
@@ -63,7 +65,7 @@ func (f *Flow) Run(take, do context.Context, end *End, say func(reason string)) 
 				return r.err
 			}
 			say("")
-			if err := f.step(do, r); err != nil {
+			if err := f.carry(do, r); err != nil {
 				return err
 			}
 			if take.Err() != nil {
@@ -98,7 +100,7 @@ const noData = "waiting for data"
 const idleAfter = 2 * time.Second
 
 // readAhead reads one batch after the other into out and closes it. While the path works on one batch, the next is being
-// fetched and decoded; it is never more than that, since out has no buffer.
+// fetched and decoded; it is never more than that, since out has no buffer, and not even that while the batch is a large one.
 func (f *Flow) readAhead(ctx context.Context, end *End, out chan<- read) {
 	defer close(out)
 	limit := f.limit
@@ -113,6 +115,9 @@ func (f *Flow) readAhead(ctx context.Context, end *End, out chan<- read) {
 		r.took = time.Since(began)
 		from = from.With(r.rng)
 		r.end = end != nil && from.Reached(end.Until)
+		if f.large(&r.rows) {
+			r.carried = make(chan struct{})
+		}
 		select {
 		case out <- r:
 		case <-ctx.Done():
@@ -120,6 +125,14 @@ func (f *Flow) readAhead(ctx context.Context, end *End, out chan<- read) {
 		}
 		if r.err != nil || r.end {
 			return
+		}
+		if r.carried != nil {
+			select {
+			case <-r.carried:
+			case <-ctx.Done():
+				return
+			}
+			forget(f.source)
 		}
 		if end == nil && !f.full(r.rng) && !pause(ctx, f.interval-time.Since(began)) {
 			return

@@ -15,6 +15,7 @@ import (
 // work is a batch on its way down the path.
 type work struct {
 	read
+	planned func() // of a large batch: gives the turn on, once the store has it
 	at      time.Time
 	result  eval.Result
 	index   []int32      // rows of result that are still in; nil is all of them
@@ -30,8 +31,8 @@ type work struct {
 }
 
 // step takes one read down the path: evaluate, judge, apply the rule, commit.
-func (f *Flow) step(ctx context.Context, r read) error {
-	w := &work{read: r, at: f.batchTime()}
+func (f *Flow) step(ctx context.Context, r read, planned func()) error {
+	w := &work{read: r, planned: planned, at: f.batchTime()}
 	w.stages.Read = r.took
 	w.outcome.Read = r.rng.Records()
 	if err := f.admit(w); err != nil {

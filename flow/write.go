@@ -125,6 +125,7 @@ func (f *Flow) deliver(ctx context.Context, w *work, rows batch.Columns) error {
 
 // send delivers a planned batch and commits it.
 func (f *Flow) send(ctx context.Context, w *work, b *state.PlannedBatch, replay bool) error {
+	w.sending()
 	began := time.Now()
 	id := f.id(b.Number, replay)
 	id.Time, id.Tried = b.Time, b.Tried

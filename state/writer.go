@@ -40,8 +40,18 @@ type scratch struct {
 	tiedGroups []int32    // which they are
 }
 
-// keptBatch is how many bytes Pebble keeps of a batch's memory for the next one.
-const keptBatch = 32 << 20
+// keptBatch is how many bytes at most are kept of a batch's memory for the next one. One that is larger than a memtable is written beside it.
+func (s *Store) keptBatch() int { return int(min(32<<20, s.o.MemTableSize)) }
+
+// Forget gives up the memory of writers, which a large batch has made large, unless one is at work in it.
+func (t *Table) Forget() {
+	select {
+	case <-t.turn:
+		t.scratch = scratch{}
+		t.giveTurn()
+	default:
+	}
+}
 
 // Begin waits for its turn to write the table.
 func (t *Table) Begin(ctx context.Context) (*Writer, error) {
@@ -52,7 +62,7 @@ func (t *Table) Begin(ctx context.Context) (*Writer, error) {
 		t.giveTurn()
 		return nil, f
 	}
-	w := &Writer{t: t, b: t.store.db.NewBatch(pebble.WithInitialSizeBytes(t.scratch.batch), pebble.WithMaxRetainedSizeBytes(keptBatch)), s: &t.scratch, schema: &t.record.Schema, version: t.version, commit: t.version.version + 1}
+	w := &Writer{t: t, b: t.store.db.NewBatch(pebble.WithInitialSizeBytes(t.scratch.batch), pebble.WithMaxRetainedSizeBytes(t.store.keptBatch())), s: &t.scratch, schema: &t.record.Schema, version: t.version, commit: t.version.version + 1}
 	if t.record.Keyed {
 		if err := t.floors.prepare(); err != nil {
 			w.Abort()
@@ -85,7 +95,7 @@ func (w *Writer) Abort() {
 
 func (w *Writer) end() {
 	w.done = true
-	w.s.batch = max(w.s.batch, min(keptBatch, w.b.Len()))
+	w.s.batch = max(w.s.batch, min(w.t.store.keptBatch(), w.b.Len()))
 	_ = w.b.Close()
 	w.t.giveTurn()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/daemon"
+	"sluice/eval"
 	"sluice/fault"
 	"sluice/internal/broker"
 	"sluice/option"
@@ -85,6 +86,7 @@ func (a *app) runPipeline(ctx context.Context, f runFlags) error {
 		}
 		defer stop()
 	}
+	eval.GiveBack()
 	debug.SetMemoryLimit(daemon.Split(p.Settings.MemoryLimit).Heap)
 	d, err := daemon.Start(do, daemon.Options{Plan: p, Select: s, Log: log, Build: build(), Fatal: func(error) {
 		os.Exit(exitFailure) // the store has said why

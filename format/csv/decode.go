@@ -46,6 +46,9 @@ type Decoder struct {
 	bad        []format.BadValue
 }
 
+// Forget gives up the memory of long texts.
+func (d *Decoder) Forget() { d.text = nil }
+
 // NewDecoder returns a decoder of the columns o.Fields. It refuses types that a text cannot fill.
 func NewDecoder(o Options) (*Decoder, error) {
 	d := &Decoder{o: o, scalars: format.Scalars{Zone: format.NewZone(o.Zone), Unit: o.TimestampUnit}}

@@ -26,6 +26,9 @@ type decoder struct {
 	bad              []format.BadValue
 }
 
+// Forget gives up the memory of long texts.
+func (d *decoder) Forget() { d.text, d.compact = nil, nil }
+
 // NewDecoder returns a decoder of the columns o.Fields. It refuses a type that JSON cannot fill, and two columns that one
 // member would match.
 func NewDecoder(o Options) (format.Decoder, error) {

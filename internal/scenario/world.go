@@ -95,6 +95,9 @@ func (w *world) declare(name, sql string, features []string, settings map[string
 	if !w.variant.is("limit", "none") {
 		configuration["sluice.max_batch_rows"] = w.variant.get("limit")
 	}
+	if w.variant.is("limit", "1") {
+		configuration["sluice.max_batch_bytes"] = "1" // every batch with a text is a large one
+	}
 	maps.Copy(configuration, settings)
 	var spec strings.Builder
 	fmt.Fprintf(&spec, "name: %s\nstorage: state\nlibraries:\n  - glob: {include: flows.sql}\ncontinuous: %v\nfeatures: [%s]\nconfiguration:\n",

@@ -83,10 +83,7 @@ func (s *Sink) Write(ctx context.Context, id batch.ID, rows sink.Rows) error {
 
 // encode writes the rows to s.payload.
 func (s *Sink) encode(rows *batch.Columns) (err error) {
-	const keep = 64 << 20
-	if s.payload.Reset(); s.payload.Cap() > keep {
-		s.payload = bytes.Buffer{} // of a batch of unusual size
-	}
+	s.payload.Reset()
 	if s.opts.arrow {
 		return arrow.WriteStream(&s.payload, rows)
 	}
@@ -100,6 +97,9 @@ func (s *Sink) encode(rows *batch.Columns) (err error) {
 	}
 	return nil
 }
+
+// Forget gives up buffers, which a large batch has made large.
+func (s *Sink) Forget() { s.payload, s.text, s.ends = bytes.Buffer{}, nil, nil }
 
 // Close implements sink.Sink: a program that stays gets the end of its input and some time.
 func (s *Sink) Close() error {

@@ -225,5 +225,8 @@ func (s *Sink) failed(err error) error {
 	return fault.New(fault.FileNotWritten, "a batch cannot be written to %s", s.folder).Because(err)
 }
 
+// Forget gives up buffers, which a large batch has made large.
+func (s *Sink) Forget() { s.text, s.ends = nil, nil }
+
 // Close implements sink.Sink.
 func (s *Sink) Close() error { return nil }

@@ -181,6 +181,9 @@ func (s *Sink) detach() {
 	}
 }
 
+// Forget gives up buffers, which a large batch has made large.
+func (s *Sink) Forget() { s.records.forget() }
+
 // Close implements sink.Sink.
 func (s *Sink) Close() error {
 	close(s.stop)

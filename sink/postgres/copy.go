@@ -47,6 +47,17 @@ func newCopier(table string, fields []batch.Field, forms []form) *copier {
 	return c
 }
 
+// forget gives up the buffers; one of a table that was never written has none.
+func (c *copier) forget() {
+	if c == nil {
+		return
+	}
+	c.out = nil
+	for i := range c.columns {
+		c.columns[i].texts, c.columns[i].ends = nil, nil
+	}
+}
+
 var copyHeader = []byte("PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 
 // extra is a column that the rows do not have: one byte or text per row.

@@ -176,6 +176,13 @@ func (s *Sink) broken(err error) error {
 	return err
 }
 
+// Forget gives up buffers, which a large batch has made large.
+func (s *Sink) Forget() {
+	if s.keys = (batch.Keys{}); s.table != nil {
+		s.table.copier.forget()
+	}
+}
+
 // Close implements sink.Sink.
 func (s *Sink) Close() error {
 	if s.conn == nil {

@@ -57,10 +57,19 @@ func newColumns(want []source.Column, reader format.Reader) (*columns, error) {
 	if len(c.decoded) > 0 && reader.Decoder == nil {
 		return nil, fault.New(fault.InternalError, "columns of records without a decoder")
 	}
+	c.forget()
+	return c, nil
+}
+
+// forget gives up the buffers. Columns that were returned stay as they are.
+func (c *columns) forget() {
 	for i := range c.sets {
 		c.sets[i] = c.newSet()
 	}
-	return c, nil
+	clear(c.values) // they keep what was read of files in memory
+	if d, ok := c.reader.Decoder.(interface{ Forget() }); ok {
+		d.Forget()
+	}
 }
 
 func isMeta(w source.Column) bool {

@@ -66,10 +66,18 @@ func newColumns(want []source.Column, decoder format.Decoder, nulls nullPolicy) 
 	if len(c.decoded) > 0 && decoder == nil {
 		return nil, fault.New(fault.InternalError, "columns of the value without a decoder")
 	}
-	for i := range c.sets {
-		c.sets[i].decoded, c.sets[i].meta = c.builders(c.decoded), c.builders(c.meta)
-	}
+	c.forget()
 	return c, nil
+}
+
+// forget gives up the buffers. Columns that were returned stay as they are.
+func (c *columns) forget() {
+	for i := range c.sets {
+		c.sets[i] = columnSet{decoded: c.builders(c.decoded), meta: c.builders(c.meta)}
+	}
+	if d, ok := c.decoder.(interface{ Forget() }); ok {
+		d.Forget()
+	}
 }
 
 func (c *columns) builders(of []int) []batch.Builder {

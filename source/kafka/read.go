@@ -22,6 +22,13 @@ type reading struct {
 
 func (r *reading) init(s *Source) { r.buffers.decompressor = kgo.DefaultDecompressor(&r.buffers) }
 
+// Forget gives up buffers, which a large batch has made large. Columns that Read returned stay as they are.
+func (s *Source) Forget() {
+	s.columns.forget()
+	s.reading.records.reset(&s.reading.buffers)
+	s.reading.buffers.free, s.reading.buffers.size = nil, 0
+}
+
 // Read implements source.Source. The rows come partition by partition, in the order of the splits' names.
 func (s *Source) Read(ctx context.Context, from batch.Position, limit batch.Limit) (batch.Columns, batch.Range, []batch.Bad, error) {
 	fail := func(err error) (batch.Columns, batch.Range, []batch.Bad, error) {
