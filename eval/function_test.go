@@ -162,3 +162,25 @@ func TestFunctionsOverManyRows(t *testing.T) {
 		}
 	}
 }
+
+// An error of a function of package builtin costs the record that causes it and has its code; in an expectation it costs nothing
+// (D-15, D-49).
+func TestErrorsOfBuiltinFunctions(t *testing.T) {
+	var rows []string
+	for i := range 3000 {
+		rows = append(rows, fmt.Sprint(i%1500-700)) // 0 is there twice
+	}
+	in := []Input{{Batch: columns([]batch.Field{field("a", str)}, texts(rows...))}}
+	s := prepare(t, open(t, 2), compiled(t, "SELECT a, split_part('x,y', ',', CAST(a AS INT)) AS p FROM STREAM(t)", "slice(array(1), CAST(a AS INT) - 1, 1) IS NOT NULL"))
+	if _, err := s.Run(t.Context(), in, batchTime); !fault.Of(err, fault.IndexOfZero) || !strings.Contains(err.Error(), "the index is 0") {
+		t.Errorf("got %v", err)
+	}
+	out, refused, err := s.RunIsolated(t.Context(), in, batchTime, false)
+	if err != nil || out.Rows.Len != 2998 || len(refused) != 2 || refused[0].Row != 700 || refused[1].Row != 2200 || !fault.Of(refused[0].Err, fault.IndexOfZero) {
+		t.Errorf("%d rows, refused %v, %v", out.Rows.Len, refused, err)
+	}
+	s = prepare(t, open(t, 1), compiled(t, "SELECT try_cast(split_part('x,y', ',', CAST(a AS INT)) AS INT) AS p FROM STREAM(t)", ""))
+	if _, err := s.Run(t.Context(), in, batchTime); !fault.Of(err, fault.IndexOfZero) { // try_cast guards the cast, not its operand
+		t.Errorf("got %v", err)
+	}
+}
