@@ -38,10 +38,11 @@ func located(b batch.Bad) *fault.Error {
 // that became rows, and the null values; its bytes are no longer known exactly and are scaled down, since they only feed metrics.
 func (w *work) shorten() {
 	kept := make([]batch.SplitRange, 0, len(w.rng.Splits))
-	number := make([]int32, len(w.rng.Splits)) // of a split among those kept, which the rows' positions index
+	number := make([]int32, len(w.rng.Splits)) // of a split among those kept, which the rows' positions index; -1 of one that is not
 	for i, s := range w.rng.Splits {
 		if at, ok := w.stop[s.Split]; ok && at.Less(s.To) {
 			if !s.From.Less(at) {
+				number[i] = -1
 				continue // nothing of this split is left, and no row
 			}
 			if whole := s.To.At - s.From.At; whole > 0 {

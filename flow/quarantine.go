@@ -88,6 +88,9 @@ func (f *Flow) setAside(w *work) (q state.Quarantine, err error) {
 	read := make(map[place]bool, w.rows.Len)
 	for i := range w.rows.Pos.Len() {
 		p := w.rows.Pos
+		if p.Split[i] < 0 {
+			continue // of a split that a cut took out
+		}
 		read[place{w.rng.Splits[p.Split[i]].Split, batch.Offset{At: p.Offset[i], Index: p.Index[i]}}] = true
 	}
 	for _, h := range held {
