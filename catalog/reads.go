@@ -180,9 +180,27 @@ func (b *builder) schema(f *Flow, r *Read, name string) {
 			problems = append(problems, fault.New(fault.CorruptRecordType, "%s is %s", field.Name, field.Type).At(at).WithHint("it holds the raw record: declare it STRING"))
 		}
 	}
+	if rescued, ok := r.Options.Given("rescuedDataColumn"); ok {
+		fields, problems = r.addRescued(fields, rescued, problems)
+	}
 	r.Schema = fields
 	b.Problems = append(b.Problems, problems...)
 	f.Unsound = f.Unsound || len(problems) > 0 || len(fields) == 0
+}
+
+// addRescued adds the column for rescued data to a schema that does not have it.
+func (r *Read) addRescued(fields []batch.Field, name option.Given, problems fault.List) ([]batch.Field, fault.List) {
+	at := slices.IndexFunc(fields, func(f batch.Field) bool { return strings.EqualFold(f.Name, name.Value) })
+	switch {
+	case at < 0:
+		r.Quoted = append(r.Quoted, false)
+		fields = append(fields, batch.Field{Name: name.Value, Type: batch.Of(batch.String)})
+	case fields[at].Name != name.Value || name.Value == corruptRecord(r.Options):
+		problems = append(problems, fault.New(fault.InvalidOption, "option \"rescuedDataColumn\": the schema has the column %s for something else", batch.QuoteName(fields[at].Name)).At(name.Pos).WithHint("give it another name"))
+	case fields[at].Type.Kind != batch.String:
+		problems = append(problems, fault.New(fault.CorruptRecordType, "%s is %s", name.Value, fields[at].Type).At(name.Pos).WithHint("it holds rescued data: declare it STRING, or leave it out of the schema"))
+	}
+	return fields, problems
 }
 
 // corruptRecord is the column that takes the raw text of bad records (D-15).

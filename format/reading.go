@@ -24,6 +24,8 @@ type Reader struct {
 	// Header takes the first record of a file, which names the columns, before records of that file are decoded. It is nil
 	// when the first record is like the others.
 	Header func(record []byte) error
+	// File is told the path of the file of which records come next. It is nil when the decoder does not care.
+	File func(path string)
 }
 
 // CorruptRecordOption names the column for the raw text of bad records. It is an option of every format.

@@ -24,6 +24,7 @@ type decoder struct {
 	compact          []byte       // spark: the last value taken as a text
 	unreadable       *fault.Error // the first value that is not of its type, in the column being read
 	bad              []format.BadValue
+	rescue           *rescue // nil where nothing is rescued
 }
 
 // Forget gives up the memory of long texts.
@@ -32,6 +33,14 @@ func (d *decoder) Forget() { d.text, d.compact = nil, nil }
 // NewDecoder returns a decoder of the columns o.Fields. It refuses a type that JSON cannot fill, and two columns that one
 // member would match.
 func NewDecoder(o Options) (format.Decoder, error) {
+	d, err := newDecoder(o)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func newDecoder(o Options) (*decoder, error) {
 	d := &decoder{
 		permissive:       o.Mode == batch.Permissive,
 		numbersAsStrings: o.NumbersAsStrings,
@@ -46,6 +55,9 @@ func NewDecoder(o Options) (format.Decoder, error) {
 	}
 	for i := range d.root.children {
 		d.columns = append(d.columns, &d.root.children[i])
+	}
+	if o.Rescue {
+		d.rescue = newRescue(&d.root, o.RescuedData)
 	}
 	if o.CorruptRecord >= 0 && o.CorruptRecord < len(d.columns) {
 		d.corrupt = d.columns[o.CorruptRecord]
@@ -78,6 +90,9 @@ func (d *decoder) record(src []byte) *fault.Error {
 		rows = d.columns[0].b.Len()
 	}
 	d.depth = 0
+	if d.rescue != nil {
+		d.rescue.begin()
+	}
 	if d.document(src) < 0 {
 		for _, c := range d.columns {
 			c.b.Truncate(rows)
@@ -87,6 +102,9 @@ func (d *decoder) record(src []byte) *fault.Error {
 		}
 		d.keepRaw(src, rows)
 		return d.syntax
+	}
+	if d.rescue != nil {
+		d.rescue.end(rows)
 	}
 	unreadable := d.root.firstUnreadable()
 	if unreadable == nil {

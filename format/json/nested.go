@@ -107,16 +107,29 @@ func (d *decoder) members(src []byte, i int, n *node) int {
 	if i < len(src) && src[i] == '}' {
 		d.leave()
 		d.finish(n)
+		if n.rescued {
+			d.settle(src, n)
+		}
 		return i + 1
 	}
 	id := int32(0)
 	for {
+		start := i
 		if id, i = d.name(src, i, n.names, id); i < 0 {
 			return failed
 		}
-		if member := n.names.entries[id].member; member < 0 {
-			i = d.skip(src, i)
-		} else {
+		switch member := n.names.entries[id].member; {
+		case member < 0:
+			if i = d.skip(src, i); i > 0 && n.rescued {
+				d.rescue.take(src[start:i])
+			}
+		case n.rescued:
+			if i < len(src) {
+				i = d.rescuedMember(src, start, i, n, int(member), n.names.entries[id].exact)
+			} else {
+				i = d.fail(src, i, "a value")
+			}
+		default:
 			i = d.member(src, i, n, int(member), n.names.entries[id].exact)
 		}
 		if i < 0 {
@@ -126,6 +139,9 @@ func (d *decoder) members(src []byte, i int, n *node) int {
 		if !more {
 			if next > 0 {
 				d.finish(n)
+				if n.rescued {
+					d.settle(src, n)
+				}
 			}
 			return next
 		}

@@ -22,12 +22,15 @@ type node struct {
 	names         *names
 	state         []memberState // parallel to children
 	anyUnreadable bool          // some member of the current object has or had an error
+	rescued       bool          // what is wrong with its members is rescued, each by itself
 }
 
 // memberState says what the current object had for a member.
 type memberState struct {
 	found found
 	err   *fault.Error
+	start int // where rescuing: of the member's name in the record
+	end   int // and of the end of its value
 }
 
 // found is which spelling of a member has been met (D-9).

@@ -11,19 +11,34 @@ func ReadOptions() option.Set {
 		{Name: "numbers_as_strings", Kind: option.Bool, Default: "false", Doc: `Take numbers in quotes, such as "1", for numeric columns (D-8).`},
 		format.TimestampUnitOption,
 		format.CorruptRecordOption,
+		format.RescuedDataOption,
 	}
 }
 
 // Open makes the format ready to read a source. In files a record is a line, and blank lines are none.
 func Open(r format.Reading) (format.Reader, error) {
-	d, err := NewDecoder(Options{
+	narrow := func(d format.Decoder) format.Decoder { return d }
+	rescued := r.RescuedData()
+	if rescued >= 0 {
+		r, narrow = r.Whole()
+	}
+	d, err := newDecoder(Options{
 		Fields:           r.Columns,
 		Quoted:           r.ColumnsQuoted(),
 		Mode:             r.Mode,
 		CorruptRecord:    r.CorruptRecord(),
+		Rescue:           rescued >= 0,
+		RescuedData:      rescued,
 		Zone:             r.Zone,
 		NumbersAsStrings: r.Options.Bool("numbers_as_strings"),
 		TimestampUnit:    format.ParseTimestampUnit(r.Options.String("timestampUnit")),
 	})
-	return format.Reader{Decoder: d, Splitter: format.Lines{}}, err
+	if err != nil {
+		return format.Reader{}, err
+	}
+	reader := format.Reader{Decoder: narrow(d), Splitter: format.Lines{}}
+	if rescued >= 0 {
+		reader.File = d.file
+	}
+	return reader, nil
 }

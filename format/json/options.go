@@ -22,6 +22,10 @@ type Options struct {
 	// CorruptRecord is the index in Fields of the STRING column that takes the raw text of a bad record under
 	// batch.Permissive (_corrupt_record), or -1.
 	CorruptRecord int
+	// Rescue says that what no column takes, and what cannot be read, is rescued instead: into the STRING column RescuedData,
+	// an index in Fields.
+	Rescue      bool
+	RescuedData int
 	// Zone is where TIMESTAMP texts without a zone are; nil means UTC.
 	Zone *time.Location
 	// NumbersAsStrings lets a numeric column also take a string whose text is a number (D-8), or NaN, Infinity, -Infinity for

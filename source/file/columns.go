@@ -122,6 +122,9 @@ func (s *columnSet) row(split int32, offset int64) {
 // file makes f the file that rows are of.
 func (c *columns) file(f listed, dir string) {
 	c.now = described{resolve(dir, f.path), path.Base(f.path), f.size, f.time}
+	if c.reader.File != nil {
+		c.reader.File(c.now.path)
+	}
 }
 
 // describe brings the columns of _metadata to the given number of rows.
