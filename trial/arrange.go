@@ -14,24 +14,37 @@ type variant struct {
 	withinKey bool
 	limit     int // records in a batch
 	kills     int
-	gap       int // most steps between kills
+	gap       int // most steps from one kill to the next
 	dup       float64
 }
 
 // reference is the run in which nothing happens.
 var reference = variant{limit: unlimitedRows}
 
-// mostBatches is into how many batches the input of a flow is cut, about.
+// mostBatches is into how many batches the input of a flow is cut, about; into more where there are to be many kills, which could
+// not be spread otherwise.
 const mostBatches = 12
 
-// vary draws how a run goes. read is how many records the flow with the largest input reads, flows how many there are.
-func vary(o Options, seed uint64, read int64, flows int) variant {
+// vary draws how a run goes whose flows read as many records as the reference run's did.
+func vary(o Options, seed uint64, ref *outcome) variant {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	cuts := 1 + rng.IntN(mostBatches)
+	cuts := 1 + rng.IntN(max(mostBatches, 2*o.Kill))
 	v := variant{seed: seed, shuffled: true, withinKey: o.WithinKey, kills: o.Kill, dup: o.Dup}
-	v.limit = max(1, (int(read)+cuts-1)/cuts)
-	v.gap = max(1, flows*cuts/(o.Kill+1))
+	v.limit = max(1, (int(ref.most())+cuts-1)/cuts)
+	v.gap = max(1, 2*ref.steps(v.limit)/(o.Kill+1)-1) // half of it on average: the last kill comes near the end
 	return v
+}
+
+// steps is at about how many moments the power could fail in a run with batches of so many records.
+func (o *outcome) steps(limit int) (steps int) {
+	for flow, read := range o.read {
+		batches := max(1, (int(read)+limit-1)/limit)
+		if o.sinks[flow] != nil {
+			batches *= 3 // before the sink has a batch, after it, and when the store knows
+		}
+		steps += batches
+	}
+	return steps
 }
 
 // partitions that a topic has in a rehearsed run.

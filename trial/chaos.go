@@ -45,6 +45,13 @@ func (c *chaos) strikes() bool {
 	return true
 }
 
+// spare takes a crash back that met a daemon without power.
+func (c *chaos) spare() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kills++
+}
+
 // survivors says what of a disk outlives a crash.
 func (c *chaos) survivors() (vfs.CrashCloneCfg, bool) {
 	c.mu.Lock()

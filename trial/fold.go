@@ -11,36 +11,52 @@ import (
 	"sluice/sink"
 )
 
-// fold is what a flow has written to its sink, changes added up: a receiver that keeps rows. Of a flow whose query hands the kind
-// of change on as a column it keeps every change as a row. It outlives daemons.
+// fold is what a flow has written to its sink: a receiver that keeps rows. Where the options of the sink have it hold rows by
+// keys it does; else changes are added up, and of a flow whose query hands the kind of change on as a column every change is kept
+// as a row. It outlives daemons.
 type fold struct {
 	fields []batch.Field
+	target target
 
 	mu         sync.Mutex
 	generation uint64
 	seen       map[uint64]uint64 // number of a batch to the hash of its rows
 	last       uint64
-	rows       map[string]int // how often a row is there; below zero it was deleted more often than it came
-	broken     string         // the first promise that was not kept; "" for none
+	held       map[string]owned // by key; of a target with keys
+	rows       map[string]int   // how often a row is there; below zero it was deleted more often than it came
+	broken     string           // the first promise that was not kept; "" for none
 }
 
-func newFold(fields []batch.Field) *fold {
-	return &fold{fields: fields, seen: map[uint64]uint64{}, rows: map[string]int{}}
+func newFold(fields []batch.Field, t target) *fold {
+	f := &fold{fields: fields, target: t}
+	f.empty()
+	return f
+}
+
+func (f *fold) empty() {
+	f.seen, f.held, f.rows = map[uint64]uint64{}, map[string]owned{}, map[string]int{}
 }
 
 var hashSeed = maphash.MakeSeed()
 
-// accept takes a batch. One that it has is not taken again; it must bring the same rows (FB-09, D-42).
+// accept takes a batch, or refuses it as the sink would. One that it has is not taken again; it must bring the same rows (FB-09,
+// D-42).
 func (f *fold) accept(id batch.ID, rows sink.Rows) error {
 	lines, err := texts(&rows.Columns)
 	if err != nil {
 		return err
 	}
+	var steps []step
+	if len(f.target.keys) > 0 {
+		if steps, err = f.target.steps(&rows, lines); err != nil {
+			return err
+		}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if id.Generation > f.generation { // FB-04: a receiver empties its target
 		f.generation, f.last = id.Generation, 0
-		f.seen, f.rows = map[uint64]uint64{}, map[string]int{}
+		f.empty()
 	}
 	hash := hashOf(lines, rows.Change)
 	if before, again := f.seen[id.Number]; again {
@@ -53,17 +69,47 @@ func (f *fold) accept(id batch.ID, rows sink.Rows) error {
 		f.note("batch %d came after batch %d", id.Number, f.last)
 	}
 	f.seen[id.Number], f.last = hash, id.Number
+	if len(f.target.keys) > 0 {
+		f.take(steps, lines)
+	} else {
+		f.add(rows.Change, lines)
+	}
+	return nil
+}
+
+// take changes the rows of keys.
+func (f *fold) take(steps []step, lines []string) {
+	for _, s := range steps {
+		before := f.held[s.key]
+		after := f.target.after(before, s, lines)
+		for _, line := range before.lines {
+			f.count(line, -1)
+		}
+		for _, line := range after.lines {
+			f.count(line, 1)
+		}
+		if f.held[s.key] = after; len(after.lines) == 0 {
+			delete(f.held, s.key)
+		}
+	}
+}
+
+// add adds up changes.
+func (f *fold) add(change []sink.Change, lines []string) {
 	told := slices.ContainsFunc(f.fields, func(c batch.Field) bool { return c.Name == sink.ChangeColumn })
 	for i, line := range lines {
 		n := 1
-		if rows.Change != nil && !told && (rows.Change[i] == sink.DeleteRow || rows.Change[i] == sink.UpdatePreimage) {
+		if change != nil && !told && (change[i] == sink.DeleteRow || change[i] == sink.UpdatePreimage) {
 			n = -1
 		}
-		if f.rows[line] += n; f.rows[line] == 0 {
-			delete(f.rows, line)
-		}
+		f.count(line, n)
 	}
-	return nil
+}
+
+func (f *fold) count(line string, n int) {
+	if f.rows[line] += n; f.rows[line] == 0 {
+		delete(f.rows, line)
+	}
 }
 
 func (f *fold) note(format string, args ...any) {

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sluice/fault"
 )
@@ -41,6 +42,7 @@ type Report struct {
 	Differences []Difference
 	Reduced     []byte // a test file: the smallest case found that differs; nil when it could not be made smaller
 	Recorded    []byte // a test file: the case with what came out of it
+	Repeatable  bool   // there are flows whose input can be delivered again
 	Expected    bool   // the case said what should come out
 }
 
@@ -74,7 +76,7 @@ func Rehearse(ctx context.Context, c *Case, o Options) (*Report, error) {
 		return r, err
 	}
 	for i := range o.Shuffle {
-		v := vary(o, o.Seed+uint64(i), ref.most(), len(c.Plan.Flows))
+		v := vary(o, o.Seed+uint64(i), ref)
 		got, err := s.run(ctx, arrange(c.Topics, v, nil), v)
 		if err != nil {
 			return nil, fmt.Errorf("in the run with seed %d: %w", v.seed, err)
@@ -102,6 +104,7 @@ func Rehearse(ctx context.Context, c *Case, o Options) (*Report, error) {
 // refer notes what came of the reference run.
 func (r *Report) refer(ref *outcome, c *comparison) {
 	r.Failed, r.LeftOut = ref.failed, c.leftOut
+	r.Repeatable = slices.ContainsFunc(ref.world.plan.Flows, repeatable)
 	for name, t := range ref.tables {
 		r.Tables[name] = t
 	}

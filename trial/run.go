@@ -53,10 +53,15 @@ func (s *sandbox) run(ctx context.Context, topics map[string]Topic, v variant) (
 	}
 	w := &world{sandbox: s, plan: s.harmless(b.Brokers(), v.limit), disk: vfs.NewCrashableMem(), folds: map[string]*fold{}, chaos: newChaos(v), variant: v}
 	w.read = map[string]int64{}
-	for _, f := range w.plan.Flows {
-		if f.Sink != nil {
-			w.folds[f.Name] = newFold(f.Query.Columns)
+	for _, f := range s.Plan.Flows { // the sinks of the harmless plan have lost their options
+		if f.Sink == nil {
+			continue
 		}
+		t, err := targetOf(f)
+		if err != nil {
+			return nil, err
+		}
+		w.folds[f.Name] = newFold(f.Query.Columns, t)
 	}
 	for again := true; again; {
 		if again, err = w.session(ctx); err != nil {
@@ -77,7 +82,6 @@ type session struct {
 	left  *vfs.MemFS   // after a crash: what the next daemon finds
 
 	mu     sync.Mutex
-	ending bool
 	due    map[string]batch.Position // flows whose checkpoint is reset when the daemon has stopped, and how far they were
 	status map[string]*eventlog.FlowProgress
 	fatal  error
@@ -105,10 +109,12 @@ func (w *world) session(ctx context.Context) (again bool, err error) {
 	}
 	if s.left != nil {
 		w.disk = s.left
-		return true, nil
 	}
 	if len(s.due) > 0 {
 		return true, s.reset()
+	}
+	if s.left != nil {
+		return true, nil
 	}
 	w.failed, w.skipped = map[string]*fault.Error{}, map[string]string{}
 	for name, e := range s.status {
@@ -142,41 +148,32 @@ func (s *session) hear(e eventlog.Event) {
 		s.mu.Lock()
 		s.read[e.Flow] += e.Outcome.Read
 		s.mu.Unlock()
+		s.again(e.Flow)
 		if s.chaos.strikes() {
 			s.crash()
-		} else {
-			s.again(e.Flow)
 		}
-	}
-}
-
-// end ends the daemon in the given way unless it ends already.
-func (s *session) end(how func()) {
-	s.mu.Lock()
-	first := !s.ending
-	s.ending = true
-	s.mu.Unlock()
-	if first {
-		how()
 	}
 }
 
 // crash is a power cut: nothing reaches disk or sinks any more. It waits for sinks that are writing. Of what was not synced a
-// random part reaches the disk; half of the times all has just been synced, so that crash after crash gets somewhere.
+// random part reaches the disk; half of the times all has just been synced, so that crash after crash gets somewhere. A daemon
+// that stops may still crash; one that has crashed may not, and the next one does instead.
 func (s *session) crash() {
-	s.end(func() {
-		survivors, synced := s.chaos.survivors()
-		if synced {
-			_ = s.daemon.State().Sync(context.Background())
-		}
-		s.power.Lock()
-		defer s.power.Unlock()
-		s.dark = true
-		s.left = s.disk.CrashClone(survivors)
-		s.crashes++
-		s.soft()
-		s.hard()
-	})
+	s.power.Lock()
+	defer s.power.Unlock()
+	if s.dark {
+		s.chaos.spare()
+		return
+	}
+	survivors, synced := s.chaos.survivors()
+	if synced {
+		_ = s.daemon.State().Sync(context.Background())
+	}
+	s.dark = true
+	s.left = s.disk.CrashClone(survivors)
+	s.crashes++
+	s.soft()
+	s.hard()
 }
 
 // again stops the daemon, now and then, to reset the checkpoint of a flow, so that what was read is read again.
@@ -190,12 +187,10 @@ func (s *session) again(flow string) {
 		return // the flow itself will find out
 	}
 	if at := stored.Info().Position; s.chaos.repeats(flow, at) {
-		s.end(func() {
-			s.mu.Lock()
-			s.due[flow] = at
-			s.mu.Unlock()
-			s.soft()
-		})
+		s.mu.Lock()
+		s.due[flow] = at
+		s.mu.Unlock()
+		s.soft()
 	}
 }
 
@@ -207,13 +202,21 @@ func repeatable(f *plan.Flow) bool {
 	return f.Table != nil && f.Table.Keys != nil && in.Kind != plan.FromChangeFeed && (in.Table == nil || in.Table.Retention == "forever")
 }
 
-// reset resets the checkpoints that are due in a store that nobody uses.
+// reset resets the checkpoints that are due in a store that nobody uses. A flow of which a crash has left nothing reads all anew
+// by itself: that is no redelivery.
 func (s *session) reset() error {
 	store, err := s.store(false)
 	if err != nil {
 		return err
 	}
 	for flow, at := range s.due {
+		stored, err := store.Flow(flow)
+		if err != nil {
+			return errors.Join(err, store.Close())
+		}
+		if len(stored.Info().Position) == 0 {
+			continue
+		}
 		s.resets++
 		s.chaos.again[flow] = at
 		if err := store.Reset(nil, []string{flow}); err != nil {

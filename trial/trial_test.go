@@ -90,6 +90,18 @@ func TestRehearse(t *testing.T) {
 	}
 }
 
+// Crashes are spread over a run and leave room for redelivery, however many of them there are and however small the sample is.
+func TestCrashesLeaveRoomForRedelivery(t *testing.T) {
+	p := pipeline(t, `CREATE STREAMING TABLE latest FLOW REPLACE USING (id) SEQUENCE BY v BY NAME
+SELECT id, v, n FROM STREAM read_kafka(subscribe => 'in', format => 'json', schema => 'id STRING, v INT, n INT');`, nil)
+	for _, records := range []int{3, 60} {
+		r := rehearse(t, &Case{Name: "latest", Plan: p, Topics: map[string]Topic{"in": topic(records)}}, Options{Shuffle: 20, Kill: 10, Dup: 0.2, Seed: 1})
+		if !r.Equal() || r.Kills < 60 || r.Dups < 10 || !r.Repeatable {
+			t.Errorf("%d records: %d crashes, %d redeliveries: %+v", records, r.Kills, r.Dups, r.Differences)
+		}
+	}
+}
+
 // The order within a key stays unless it is asked for: a table in the order of offsets shows it. The planner knows it for one
 // that depends on the order and leaves it out (D-23); here it is compared all the same.
 func TestOrderWithinKey(t *testing.T) {

@@ -61,10 +61,26 @@ func outcome(r *trial.Report, o trial.Options) string {
 		parts = append(parts, fmt.Sprintf("DIFFERENT in the last of %s; again with: %s", runs, again(r, o)))
 	case r.Runs > 0:
 		parts = append(parts, fmt.Sprintf("the same in %s (seed %d)", runs, o.Seed))
+		parts = append(parts, missed(r, o)...)
 	case !r.Expected:
 		parts = append(parts, "ran")
 	}
 	return strings.Join(parts, "; ")
+}
+
+// missed says in words what was asked for and never came.
+func missed(r *trial.Report, o trial.Options) (out []string) {
+	if o.Kill > 0 && r.Kills == 0 {
+		out = append(out, "--kill asked for crashes, and none came")
+	}
+	switch {
+	case o.Dup == 0 || r.Dups > 0:
+	case r.Repeatable:
+		out = append(out, fmt.Sprintf("--dup asked for redelivery, and none came: more runs or a larger share than %g%% bring some", 100*o.Dup))
+	default:
+		out = append(out, "--dup has nothing to deliver again: no flow fills a keyed table from records that are still there")
+	}
+	return out
 }
 
 // again are the flags of the run that differs.

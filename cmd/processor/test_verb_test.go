@@ -42,6 +42,13 @@ func TestTestVerbWithSamples(t *testing.T) {
 	if !strings.Contains(out, "test trial: the same in 4 shuffled runs with 4 crashes") || !strings.Contains(out, "(seed 7)") || !strings.Contains(out, "table latest: 2 rows") {
 		t.Error(out)
 	}
+	// Crashes and redelivery come side by side; what was asked for and never came is said.
+	if out := must(t, "test", dir, "--sample", "in=in.json", "--seed", "7", "--dup", "50%", "--kill", "10"); strings.Contains(out, " 0 crashes") || strings.Contains(out, " 0 redeliveries") || strings.Contains(out, "none came") {
+		t.Error(out)
+	}
+	if out := must(t, "test", dir, "--sample", "in=in.json", "--shuffle", "1", "--dup", "0.0001%"); !strings.Contains(out, "--dup asked for redelivery, and none came") {
+		t.Error(out)
+	}
 	var rows []map[string]any
 	if err := json.Unmarshal([]byte(must(t, "test", "--spec", dir, "--sample", "in=in.json", "--shuffle", "1", "-o", "json")), &rows); err != nil ||
 		len(rows) != 1 || rows[0]["result"] != "same" || rows[0]["name"] != "latest" || rows[0]["seed"] == 0.0 {

@@ -134,12 +134,12 @@ func (r *records) upsert(rows *sink.Rows) error {
 	}
 	for i, row := range net.Key {
 		rec := kgo.Record{Key: b.keys.at(int(row))}
-		switch live := net.Live[net.Start[i]:net.Start[i+1]]; {
-		case len(live) > 1:
-			return fault.New(fault.SinkKeyNotUnique, "the batch leaves %d rows with the key %s", len(live), fault.Payload(rec.Key)).
-				WithDetail("two of them: %s and %s", fault.Payload(b.values.at(int(live[0]))), fault.Payload(b.values.at(int(live[1])))).
+		live := net.Left(i)
+		if e := net.Unique(i, "one key"); e != nil {
+			return e.WithDetail("the key is %s; two of its rows: %s and %s", fault.Payload(rec.Key), fault.Payload(b.values.at(int(live[0]))), fault.Payload(b.values.at(int(live[1])))).
 				WithHint("name all key columns in keys, or use mode => 'append'")
-		case len(live) == 1:
+		}
+		if len(live) == 1 {
 			row = live[0]
 			rec.Value = b.values.at(int(row))
 		}

@@ -123,22 +123,16 @@ func (s *Sink) planKeyed(rows *sink.Rows) (*work, error) {
 func (s *Sink) pick(rows *sink.Rows, net *sink.Net) (index []int32, live []bool, err error) {
 	var sequence batch.Keys
 	if s.keyed.sequence >= 0 {
-		c := &rows.Columns.Cols[s.keyed.sequence]
-		for i := range c.Len {
-			if batch.NullOrNaN(c, i) {
-				return nil, nil, fault.New(fault.NullSequence, "the sequence %s of row %d of the batch is null or NaN", rows.Columns.Fields[s.keyed.sequence].Name, i)
-			}
+		if err := sink.EncodeSequence(&sequence, rows, s.keyed.sequence); err != nil {
+			return nil, nil, err
 		}
-		batch.EncodeKeys(&sequence, c)
 	}
 	for i := range net.Key {
-		left := net.Live[net.Start[i]:net.Start[i+1]]
-		if s.opts.mode == upsert && len(left) > 1 {
-			return nil, nil, fault.New(fault.SinkKeyNotUnique, "the batch leaves %d rows with one key in %s, such as rows %d and %d of the batch", len(left), s.table.name, left[0], left[1]).
-				WithHint("name all key columns in keys, or use mode => 'replace_using'")
-		}
+		left := net.Left(i)
 		if s.opts.mode == replaceUsing {
-			left = highest(left, &sequence)
+			left = sink.Highest(left, &sequence)
+		} else if e := net.Unique(i, "one key in "+s.table.name); e != nil {
+			return nil, nil, e.WithHint("name all key columns in keys, or use mode => 'replace_using'")
 		}
 		for _, row := range left {
 			index, live = append(index, row), append(live, true)
@@ -148,20 +142,6 @@ func (s *Sink) pick(rows *sink.Rows, net *sink.Net) (index []int32, live []bool,
 		}
 	}
 	return index, live, nil
-}
-
-// highest returns the rows with the highest sequence. Of a change feed that is all of them.
-func highest(rows []int32, sequence *batch.Keys) []int32 {
-	var out []int32
-	for _, row := range rows {
-		switch {
-		case len(out) == 0 || bytes.Compare(sequence.At(int(row)), sequence.At(int(out[0]))) > 0:
-			out = append(out[:0], row)
-		case bytes.Equal(sequence.At(int(row)), sequence.At(int(out[0]))):
-			out = append(out, row)
-		}
-	}
-	return out
 }
 
 // match is the condition that t and s, the table and the temporary one, have the same key. Null keys match null, which
