@@ -180,11 +180,16 @@ func TestNothingLeaks(t *testing.T) {
 		}
 	}
 	work(10_000) // until the allocators have what they need
-	before := residentBytes(t)
-	work(50_000)
-	if grown := residentBytes(t) - before; grown > 16<<20 {
-		t.Errorf("50000 runs took %d bytes of memory", grown)
+	// What leaks grows in every round; allocators, and what other tests left to the collector, in one of them perhaps.
+	grown := 0
+	for range 4 {
+		before := residentBytes(t)
+		work(50_000)
+		if grown = residentBytes(t) - before; grown <= 16<<20 {
+			return
+		}
 	}
+	t.Errorf("50000 runs took %d bytes of memory", grown)
 }
 
 func residentBytes(t *testing.T) int {
