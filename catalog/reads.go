@@ -192,6 +192,8 @@ func (b *builder) schema(f *Flow, r *Read, name string) {
 func (r *Read) addRescued(fields []batch.Field, name option.Given, problems fault.List) ([]batch.Field, fault.List) {
 	at := slices.IndexFunc(fields, func(f batch.Field) bool { return strings.EqualFold(f.Name, name.Value) })
 	switch {
+	case name.Secret: // D-54: the name of a column is seen everywhere
+		problems = append(problems, fault.New(fault.InvalidOption, "option \"rescuedDataColumn\": the name of a column cannot come from the environment, since such values are kept secret").At(name.Pos))
 	case at < 0:
 		r.Quoted = append(r.Quoted, false)
 		fields = append(fields, batch.Field{Name: name.Value, Type: batch.Of(batch.String)})

@@ -21,7 +21,7 @@ var (
 	DefinitionsExtension   = define("PIPELINE_UNSUPPORTED_DEFINITIONS_FILE_EXTENSION", User, AfterChange, "A definition file does not end in .sql.")
 	StorageRootInvalid     = define("PIPELINE_STORAGE_ROOT_INVALID", User, AfterChange, "storage is neither a path nor a file:// URI, or what is there is not a folder.")
 	InvalidSettingText     = define("INVALID_CONFIGURATION_ENTRY", User, AfterChange, "A configuration entry given with --set has no name or no equals sign.")
-	InvalidTimeZone        = define("INVALID_TIMEZONE", User, AfterChange, "The session time zone is not one the machine knows.")
+	InvalidTimeZone        = define("INVALID_TIMEZONE", User, AfterChange, "There is no time zone of this name: the session's, or one that a function is given.")
 	UnsetVariable          = define("UNSET_VARIABLE", User, AfterChange, "A ${name} has no value, neither from --set nor from configuration, or a ${env:NAME} none in the environment.")
 	InvalidVariable        = define("INVALID_VARIABLE_REFERENCE", User, AfterChange, "A ${ is not followed by a name and a closing brace, values of configuration name each other in a circle, or a secret stands where it cannot be hidden.")
 )

@@ -74,7 +74,6 @@ var (
 	InvalidParameter    = define("INVALID_PARAMETER_VALUE", Data, AfterChange, "An argument of a function has a value that the function does not take.")
 	InvalidFraction     = define("INVALID_FRACTION_OF_SECOND", Data, AfterChange, "A time is made of sixty seconds and a fraction.")
 	IllegalDayOfWeek    = define("ILLEGAL_DAY_OF_WEEK", Data, AfterChange, "A text is not the name of a day of the week.")
-	InvalidTimezone     = define("INVALID_TIMEZONE", User, AfterChange, "There is no time zone of this name.")
 	ConversionInvalid   = define("CONVERSION_INVALID_INPUT", Data, AfterChange, "A text is not written as the function reads it.")
 	SubqueryTooManyRows = define("SCALAR_SUBQUERY_TOO_MANY_ROWS", Data, AfterChange, "A subquery used as a value gives more than one row.")
 )

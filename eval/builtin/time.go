@@ -223,11 +223,11 @@ func LoadZone(name string) (*time.Location, error) {
 		}
 	}
 	if name == "" || name == "Local" {
-		return nil, fault.New(fault.InvalidTimezone, "there is no time zone %q", name)
+		return nil, fault.New(fault.InvalidTimeZone, "there is no time zone %q", name)
 	}
 	loc, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, fault.New(fault.InvalidTimezone, "there is no time zone %q", name)
+		return nil, fault.New(fault.InvalidTimeZone, "there is no time zone %q", name)
 	}
 	return loc, nil
 }
