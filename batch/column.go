@@ -66,6 +66,19 @@ func Values[T Fixed](c *Column) []T {
 // Text returns the bytes of row i of a text column. They belong to the column.
 func (c *Column) Text(i int) []byte { return c.Bytes[c.Offsets[i]:c.Offsets[i+1]] }
 
+// Int is the value in row i of a column of any integer type, a date or a time.
+func (c *Column) Int(i int) int64 {
+	switch c.Type.Width() {
+	case 1:
+		return int64(Values[int8](c)[i])
+	case 2:
+		return int64(Values[int16](c)[i])
+	case 4:
+		return int64(Values[int32](c)[i])
+	}
+	return Values[int64](c)[i]
+}
+
 // IsNull reports whether row i is null.
 func (c *Column) IsNull(i int) bool { return !c.Valid.Get(i) }
 

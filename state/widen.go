@@ -60,16 +60,12 @@ func appendWidened(b *batch.Builder, c *batch.Column, i int) {
 		return
 	}
 	switch c.Type.Kind {
-	case batch.TinyInt:
-		b.AppendInt(int64(batch.Values[int8](c)[i]))
-	case batch.SmallInt:
-		b.AppendInt(int64(batch.Values[int16](c)[i]))
-	case batch.Int:
-		b.AppendInt(int64(batch.Values[int32](c)[i]))
+	case batch.TinyInt, batch.SmallInt, batch.Int:
+		b.AppendInt(c.Int(i))
 	case batch.Float:
 		batch.Append(b, float64(batch.Values[float32](c)[i]))
 	case batch.Date:
-		b.AppendInt(int64(batch.Values[int32](c)[i]) * microsPerDay)
+		b.AppendInt(c.Int(i) * microsPerDay)
 	case batch.Decimal:
 		appendRescaled(b, c, i)
 	case batch.Struct:

@@ -337,13 +337,13 @@ func newSequence(s *Spec) (Function, error) {
 		months = atoi(text)
 	}
 	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
-		start, stop := integerAt(&args[0], i), integerAt(&args[1], i)
+		start, stop := args[0].Int(i), args[1].Int(i)
 		step := int64(1)
 		switch {
 		case months != 0:
 			step = int64(months)
 		case len(args) > 2:
-			step = integerAt(&args[2], i)
+			step = args[2].Int(i)
 		case stop < start:
 			step = -1
 		}

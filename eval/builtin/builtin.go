@@ -99,16 +99,3 @@ func int32At(c *batch.Column, i int) int { return int(batch.Values[int32](c)[i])
 func int64At(c *batch.Column, i int) int64 { return batch.Values[int64](c)[i] }
 
 func doubleAt(c *batch.Column, i int) float64 { return batch.Values[float64](c)[i] }
-
-// integerAt is an integer of any width, or a date or time.
-func integerAt(c *batch.Column, i int) int64 {
-	switch c.Type.Width() {
-	case 1:
-		return int64(batch.Values[int8](c)[i])
-	case 2:
-		return int64(batch.Values[int16](c)[i])
-	case 4:
-		return int64(batch.Values[int32](c)[i])
-	}
-	return batch.Values[int64](c)[i]
-}

@@ -74,9 +74,9 @@ func hashValue[H hasher](h H, c *batch.Column, i int, seed uint64) uint64 {
 	case batch.Boolean:
 		return h.word(uint32(batch.Values[uint8](c)[i]), seed)
 	case batch.TinyInt, batch.SmallInt, batch.Int, batch.Date:
-		return h.word(uint32(integerAt(c, i)), seed)
+		return h.word(uint32(c.Int(i)), seed)
 	case batch.BigInt, batch.Timestamp, batch.TimestampNTZ:
-		return h.long(uint64(integerAt(c, i)), seed)
+		return h.long(uint64(c.Int(i)), seed)
 	case batch.Float:
 		f := batch.Values[float32](c)[i]
 		if f != f {
@@ -91,7 +91,7 @@ func hashValue[H hasher](h H, c *batch.Column, i int, seed uint64) uint64 {
 		return h.long(math.Float64bits(f+0), seed)
 	case batch.Decimal:
 		if c.Type.Precision <= 18 {
-			return h.long(uint64(integerAt(c, i)), seed)
+			return h.long(uint64(c.Int(i)), seed)
 		}
 		var memory [16]byte
 		return h.bytes(shortest(&memory, batch.Values[batch.Int128](c)[i]), seed)

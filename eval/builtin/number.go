@@ -36,7 +36,7 @@ func ofDouble(f func(float64) float64) func(*Spec) (Function, error) {
 func shifting(shift func(v int64, n uint, width int) int64) func(*Spec) (Function, error) {
 	return plain(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
 		width := 8 * out.Type.Width()
-		v := shift(integerAt(&args[0], i), uint(int32At(&args[1], i)&(width-1)), width)
+		v := shift(args[0].Int(i), uint(int32At(&args[1], i)&(width-1)), width)
 		if width == 32 {
 			v = int64(int32(v))
 		}
@@ -56,7 +56,7 @@ func bitGet(args []batch.Column, i int, out *batch.Builder) *fault.Error {
 	if n < 0 || n >= width {
 		return fault.New(fault.InvalidParameter, "the bit %d is asked for, of %d", n, width)
 	}
-	out.AppendInt(integerAt(&args[0], i) >> n & 1)
+	out.AppendInt(args[0].Int(i) >> n & 1)
 	return nil
 }
 
@@ -141,7 +141,7 @@ func newBround(s *Spec) (Function, error) {
 	places := atoi(s.Options["places"])
 	if s.Args[0].IsInteger() {
 		return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
-			v, ok := roundEven(integerAt(&args[0], i), -places)
+			v, ok := roundEven(args[0].Int(i), -places)
 			if width := out.Type.Width(); !ok || v<<(64-8*width)>>(64-8*width) != v {
 				return fault.New(fault.ArithmeticOverflow, "the rounded number does not fit")
 			}

@@ -238,7 +238,7 @@ func newMakeTimestamp(*Spec) (Function, error) {
 	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
 		var v [6]int64
 		for a := range v {
-			v[a] = integerAt(&args[a], i)
+			v[a] = args[a].Int(i)
 		}
 		year, month, day, hour, minute, micros := v[0], v[1], v[2], v[3], v[4], v[5]
 		switch {

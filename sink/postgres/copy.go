@@ -139,11 +139,11 @@ func (col *copyColumn) append(b []byte, c *batch.Column, i int) ([]byte, error) 
 	case asBool:
 		return append(fixed(b, 1), batch.Values[uint8](c)[i]), nil
 	case asInt2:
-		return binary.BigEndian.AppendUint16(fixed(b, 2), uint16(integer(c, i))), nil
+		return binary.BigEndian.AppendUint16(fixed(b, 2), uint16(c.Int(i))), nil
 	case asInt4:
-		return binary.BigEndian.AppendUint32(fixed(b, 4), uint32(integer(c, i))), nil
+		return binary.BigEndian.AppendUint32(fixed(b, 4), uint32(c.Int(i))), nil
 	case asInt8:
-		return binary.BigEndian.AppendUint64(fixed(b, 8), uint64(integer(c, i))), nil
+		return binary.BigEndian.AppendUint64(fixed(b, 8), uint64(c.Int(i))), nil
 	case asFloat4:
 		return binary.BigEndian.AppendUint32(fixed(b, 4), math.Float32bits(batch.Values[float32](c)[i])), nil
 	case asFloat8:
@@ -240,19 +240,6 @@ func appendTimestamp(b []byte, micros int64) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(fixed(b, 8), uint64(micros-epochMicros)), nil
 }
 
-// integer is the value of any integer column.
-func integer(c *batch.Column, i int) int64 {
-	switch c.Type.Width() {
-	case 1:
-		return int64(batch.Values[int8](c)[i])
-	case 2:
-		return int64(batch.Values[int16](c)[i])
-	case 4:
-		return int64(batch.Values[int32](c)[i])
-	}
-	return batch.Values[int64](c)[i]
-}
-
 func float(c *batch.Column, i int) float64 {
 	if c.Type.Kind == batch.Float {
 		return float64(batch.Values[float32](c)[i])
@@ -264,6 +251,6 @@ func int128(c *batch.Column, i int) batch.Int128 {
 	if c.Type.Kind == batch.Decimal && c.Type.Precision > 18 {
 		return batch.Values[batch.Int128](c)[i]
 	}
-	v := integer(c, i)
+	v := c.Int(i)
 	return batch.Int128{Lo: uint64(v), Hi: v >> 63}
 }
