@@ -125,17 +125,20 @@ func bindWhole(name string) func(*call) value {
 	}
 }
 
+// toPlaces are the arguments of round and bround: a number, and how many places behind the point are kept, none if it does not say.
+func (c *call) toPlaces() (x value, places int, ok bool) {
+	if c.has(1) {
+		if places, ok = c.constInt(1); !ok {
+			return x, 0, false
+		}
+	}
+	x, ok = c.numeric(0)
+	return x, places, ok
+}
+
 // bindRound rounds half away from zero. DuckDB rounds the binary value of a DOUBLE, Spark its text.
 func bindRound(c *call) value {
-	places := 0
-	if c.has(1) {
-		n, ok := c.constInt(1)
-		if !ok {
-			return wrong(c.pos)
-		}
-		places = n
-	}
-	x, ok := c.numeric(0)
+	x, places, ok := c.toPlaces()
 	switch {
 	case !ok:
 		return wrong(c.pos)
@@ -263,15 +266,7 @@ func bindCircular(condition string) func(*call) value {
 
 // bindBround rounds half to even.
 func bindBround(c *call) value {
-	places := 0
-	if c.has(1) {
-		n, ok := c.constInt(1)
-		if !ok {
-			return wrong(c.pos)
-		}
-		places = n
-	}
-	x, ok := c.numeric(0)
+	x, places, ok := c.toPlaces()
 	switch {
 	case !ok:
 		return wrong(c.pos)
