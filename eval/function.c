@@ -23,13 +23,18 @@ static void destroy(void *data) {
 }
 
 // Flat vectors are all that view understands. DuckDB has flattened the arguments, but not what is inside lists.
-static duckdb_vector flat(duckdb_vector vector, const sluice_node *node, duckdb_logical_type type,
-                          duckdb_selection_vector all, idx_t rows) {
+static duckdb_vector flat(duckdb_vector vector, const sluice_node *node, duckdb_logical_type type, idx_t rows) {
 	if (node->children == 0) {
 		return vector;
 	}
+	duckdb_selection_vector all = duckdb_create_selection_vector(rows);
+	sel_t *selected = duckdb_selection_vector_get_data_ptr(all);
+	for (idx_t i = 0; i < rows; i++) {
+		selected[i] = (sel_t)i;
+	}
 	duckdb_vector copy = duckdb_create_vector(type, rows);
 	duckdb_vector_copy_sel(vector, copy, all, rows, 0, 0);
+	duckdb_destroy_selection_vector(all);
 	return copy;
 }
 
@@ -42,19 +47,14 @@ static void call(duckdb_function_info info, duckdb_data_chunk input, duckdb_vect
 	const int64_t *handles = duckdb_vector_get_data(duckdb_data_chunk_get_vector(input, 0));
 	sluice_view *views = calloc(f->argument_nodes, sizeof *views);
 	duckdb_vector *vectors = calloc(f->arguments, sizeof *vectors);
-	duckdb_selection_vector all = duckdb_create_selection_vector(rows);
-	sel_t *selected = duckdb_selection_vector_get_data_ptr(all);
-	for (idx_t i = 0; i < rows; i++) {
-		selected[i] = (sel_t)i;
-	}
 	const sluice_node *node = f->nodes;
 	for (idx_t i = 0; i < f->arguments; i++) {
 		duckdb_vector v = duckdb_data_chunk_get_vector(input, i + 1);
-		vectors[i] = flat(v, node, f->types[i], all, rows);
+		vectors[i] = flat(v, node, f->types[i], rows);
 		sluice_view_vector(views + (node - f->nodes), node, vectors[i], rows);
 		node += node->size;
 	}
-	char *error = sluiceCall((uintptr_t)handles[0], f->quiet, rows, views, f->nodes + f->argument_nodes, output);
+	char *error = sluiceCall((uintptr_t)handles[0], f->quiet, rows, views, f->argument_nodes, f->nodes + f->argument_nodes, output);
 	if (error != NULL) {
 		duckdb_scalar_function_set_error(info, error);
 		free(error);
@@ -66,7 +66,6 @@ static void call(duckdb_function_info info, duckdb_data_chunk input, duckdb_vect
 		}
 		node += node->size;
 	}
-	duckdb_destroy_selection_vector(all);
 	free(vectors);
 	free(views);
 }

@@ -43,8 +43,7 @@ func newComputing(f *dialect.Function, zone *time.Location) (computing, error) {
 		return newFromJSON(f, options, zone)
 	case "to_json":
 		return toJSON{json.NewTo(f.Args[0], options["ignorenullfields"] == "false", zone)}, nil
-	}
-	if f.Name == "get_json_object" {
+	case "get_json_object":
 		path, ok := json.NewPath(options["path"])
 		if !ok {
 			return nil, fault.New(fault.InternalError, "the path %q was not checked", options["path"])
@@ -261,24 +260,20 @@ func (f *function) message(quiet bool, err error) string {
 }
 
 //export sluiceCall
-func sluiceCall(handle C.uintptr_t, quiet C.bool, rows C.idx_t, views *C.sluice_view, result *C.sluice_node, output C.duckdb_vector) (message *C.char) {
+func sluiceCall(handle C.uintptr_t, quiet C.bool, rows C.idx_t, views *C.sluice_view, nodes C.idx_t, result *C.sluice_node, output C.duckdb_vector) (message *C.char) {
 	defer func() {
 		if p := recover(); p != nil { // also: not a handle of ours, the SQL made it up
 			message = C.CString(fmt.Sprintf("a function panicked: %v %s", p, debug.Stack()))
 		}
 	}()
 	f := cgo.Handle(handle).Value().(*function)
-	nodes := 0
-	for _, t := range f.spec.Args {
-		nodes += len(appendNodes(nil, t))
-	}
 	if err := f.call(bool(quiet), int(rows), unsafe.Slice(views, nodes), result, output); err != nil {
 		return C.CString(f.message(bool(quiet), err))
 	}
 	return nil
 }
 
-// put writes a statement with the handles of its functions in place of their placeholders, and with the clock's calls.
+// put writes a statement with the handles of its functions in place of their placeholders.
 func (s *Statement) put(sql string) string {
 	for i, f := range s.functions {
 		sql = replaced(sql, dialect.Placeholder(i)+",", fmt.Sprintf("%d,", f.handle))
