@@ -105,16 +105,18 @@ func (k *cluster) send(records ...*kgo.Record) {
 	}
 }
 
-// transaction is an open transaction.
+// transaction is an open transaction over one partition.
 type transaction struct {
-	t  *testing.T
-	cl *kgo.Client
+	*cluster
+	cl        *kgo.Client
+	topic     string
+	partition int32
 }
 
 func (k *cluster) begin(topic string, partition int32, values ...string) transaction {
 	k.t.Helper()
 	cl := k.newClient(kgo.TransactionalID(fmt.Sprintf("x%d", topicNumber.Add(1))+topic), kgo.TransactionTimeout(5*time.Minute))
-	x := transaction{k.t, cl}
+	x := transaction{k, cl, topic, partition}
 	x.check(cl.BeginTransaction())
 	for _, v := range values {
 		x.check(cl.ProduceSync(context.Background(), &kgo.Record{Topic: topic, Partition: partition, Value: []byte(v)}).FirstErr())
@@ -129,9 +131,23 @@ func (x transaction) check(err error) {
 	}
 }
 
+// end returns when the marker is in the partition: Kafka answers as soon as it has decided and writes the markers after that.
 func (x transaction) end(how kgo.TransactionEndTry) {
 	x.t.Helper()
+	before := x.watermark()
 	x.check(x.cl.EndTransaction(context.Background(), how))
+	for x.watermark() == before {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (x transaction) watermark() int64 {
+	x.t.Helper()
+	offsets, err := x.admin.ListEndOffsets(within(x.t, time.Minute), x.topic)
+	x.check(err)
+	o, _ := offsets.Lookup(x.topic, x.partition)
+	x.check(o.Err)
+	return o.Offset
 }
 
 // options parses "name", "value" pairs for a topic.
