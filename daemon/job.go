@@ -10,6 +10,7 @@ import (
 	"sluice/eventlog"
 	"sluice/fault"
 	"sluice/flow"
+	"sluice/format"
 	"sluice/option"
 	"sluice/plan"
 	"sluice/schedule"
@@ -26,6 +27,7 @@ type job struct {
 	state *state.Flow
 	// subscribed is why the flow cannot read its table, or nil: it fails, and nobody else (D-28).
 	subscribed error
+	looked     bool       // it was told which columns the first records of this start did not have
 	starting   sync.Mutex // held while the start is being fixed, by this flow or by one before it
 
 	mu      sync.Mutex
@@ -156,7 +158,7 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	if err := d.fixStarts(take, j); err != nil {
 		return err
 	}
-	in, err := openSource(d.Plan, j.plan, d.input(j.plan), j.state)
+	in, reader, err := openInput(d.Plan, j.plan, d.input(j.plan), j.state)
 	if err != nil {
 		return err
 	}
@@ -167,6 +169,9 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	j.tellBehind(take, in)
 	c := flow.Config{Plan: j.plan, Store: d.store, State: j.state, Source: in, Limit: d.batchLimit(j.plan), Turn: d.turn,
 		Interval: d.Plan.Settings.TriggerInterval, Emit: d.emit, Show: showRow}
+	if reader.Unseen != nil && !j.looked {
+		c.Unseen = func() []format.Unseen { j.looked = true; return reader.Unseen() }
+	}
 	if kafka, ok := in.(*sourcekafka.Source); ok {
 		group := kafka.Committer(d.Plan.Name+"."+j.plan.Name, j.durablePosition)
 		defer group.Close()

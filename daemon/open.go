@@ -27,20 +27,27 @@ var readers = map[string]func(format.Reading) (format.Reader, error){"json": jso
 
 // openSource makes the source a flow reads. table is the open table of a flow that reads one.
 func openSource(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow) (source.Source, error) {
+	in, _, err := openInput(p, f, table, s)
+	return in, err
+}
+
+// openInput is openSource, with the reader of the records' format.
+func openInput(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow) (out source.Source, reader format.Reader, err error) {
 	in := &f.Input
 	switch in.Kind {
 	case plan.FromTable, plan.FromChangeFeed:
-		return sourcetable.New(sourcetable.Config{Table: table, Flow: s, Feed: in.Kind == plan.FromChangeFeed, InsertsOnly: in.InsertsOnly, Columns: delivered(in)}), nil
+		return sourcetable.New(sourcetable.Config{Table: table, Flow: s, Feed: in.Kind == plan.FromChangeFeed, InsertsOnly: in.InsertsOnly, Columns: delivered(in)}), reader, nil
 	}
-	reader, err := openReader(p, in)
-	if err != nil {
-		return nil, err
+	if reader, err = openReader(p, in); err != nil {
+		return nil, reader, err
 	}
 	if in.Kind == plan.FromFiles {
-		return sourcefile.New(sourcefile.Config{Options: in.Options, Dir: p.Dir, Stream: in.Stream, Columns: delivered(in), Reader: reader})
+		out, err = sourcefile.New(sourcefile.Config{Options: in.Options, Dir: p.Dir, Stream: in.Stream, Columns: delivered(in), Reader: reader})
+		return out, reader, err
 	}
-	return sourcekafka.New(sourcekafka.Config{Options: in.Options, Stream: in.Stream, Bootstrap: p.Servers, Columns: delivered(in),
+	out, err = sourcekafka.New(sourcekafka.Config{Options: in.Options, Stream: in.Stream, Bootstrap: p.Servers, Columns: delivered(in),
 		Decoder: reader.Decoder, DrainTimeout: p.Settings.DrainTimeout})
+	return out, reader, err
 }
 
 // delivered are the columns a source has to bring: those of the query, and what is kept of a record that cannot be used. Of a row

@@ -5,6 +5,7 @@ var (
 	TableNotResettable      = define("TABLE_NOT_RESETTABLE", User, AfterChange, "A full refresh names a table whose pipelines.reset.allowed is false (FR-05).")
 	QueryFingerprintChanged = define("QUERY_FINGERPRINT_CHANGED", User, Never, "A warning: the query of a flow was edited, and the flow goes on from its positions (D-62).")
 	StartOptionChanged      = define("START_OPTION_CHANGED", User, Never, "A warning: an option that says where a flow begins or ends was edited after the flow had begun; it has no effect before a checkpoint reset.")
+	ColumnNotSeen           = define("COLUMN_NOT_SEEN", User, Never, "A warning: the first records of a source had no field for a declared column, which is NULL in all rows (A-30).")
 	FlowTargetDrift         = define("FLOW_TARGET_DRIFT", User, AfterChange, "A flow that has read something writes another table or sink than before, which would lack that.")
 	NotDeclared             = define("NO_LONGER_DECLARED", User, Never, "A warning: the store has a flow or a table that the pipeline does not declare any more; what it holds is kept (D-62).")
 	RunFailed               = define("PIPELINE_RUN_FAILED", User, AfterChange, "A run ended with flows that failed or were skipped (D-51).")

@@ -9,6 +9,7 @@ import (
 	"sluice/eval"
 	"sluice/eventlog"
 	"sluice/expect"
+	"sluice/format"
 	"sluice/plan"
 	"sluice/replaceusing"
 	"sluice/sink"
@@ -31,6 +32,7 @@ type Config struct {
 	Interval  time.Duration // least time between two reads of a run without end, unless more is there than one read takes
 	Emit      eventlog.Listener
 	Show      func(rows batch.Columns, row int) string // a record for the message of a violated expectation
+	Unseen    func() []format.Unseen                   // columns that no record has had so far, of the source's goroutine; nil when nobody is to be told
 	Waiting   func() string                            // asked each second of a run: why the source returns nothing, "" when nothing is there; may be nil
 }
 
@@ -50,6 +52,9 @@ type Flow struct {
 	emit      eventlog.Listener
 	show      func(batch.Columns, int) string
 	waiting   func() string
+	unseen    func() []format.Unseen // nil once it was asked
+	looked    int64                  // records until then
+	fresh     bool                   // nothing was read before
 
 	checks   []expect.Check
 	position batch.Position // where the reader starts
@@ -71,7 +76,7 @@ type Flow struct {
 // New returns a flow that has not read anything yet.
 func New(c Config) *Flow {
 	f := &Flow{plan: c.Plan, store: c.Store, state: c.State, table: c.Table, shared: c.Shared, sink: c.Sink, source: c.Source, statement: c.Statement,
-		limit: c.Limit, turn: c.Turn, interval: c.Interval, emit: c.Emit, show: c.Show, waiting: c.Waiting}
+		limit: c.Limit, turn: c.Turn, interval: c.Interval, emit: c.Emit, show: c.Show, waiting: c.Waiting, unseen: c.Unseen, fresh: c.State.NextBatch() == 0}
 	for _, check := range c.Plan.Checks {
 		f.checks = append(f.checks, expect.Check{Name: check.Name, Action: actions[check.Action]})
 	}

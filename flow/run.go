@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/batch"
+	"sluice/fault"
 )
 
 // End bounds a run.
@@ -25,6 +26,7 @@ type read struct {
 	end  bool // every split of the end was reached
 
 	carried chan struct{} // of a large one: closed when it is behind, and nothing is read before; else nil
+	unseen  *fault.Error  // columns that the first records did not have
 }
 
 // Run applies batches until end is reached, or for ever when end is nil, and returns nil then and when take ends. What is
@@ -118,6 +120,7 @@ func (f *Flow) readAhead(ctx context.Context, end *End, out chan<- read) {
 		if f.large(&r.rows) {
 			r.carried = make(chan struct{})
 		}
+		r.unseen = f.notSeen(&r)
 		select {
 		case out <- r:
 		case <-ctx.Done():

@@ -35,6 +35,9 @@ func (f *Flow) step(ctx context.Context, r read, planned func()) error {
 	w := &work{read: r, planned: planned, at: f.batchTime()}
 	w.stages.Read = r.took
 	w.outcome.Read = r.rng.Records()
+	if r.unseen != nil { // before anything can fail for it
+		f.tell(r.unseen)
+	}
 	if err := f.admit(w); err != nil {
 		return err
 	}

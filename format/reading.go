@@ -26,6 +26,15 @@ type Reader struct {
 	Header func(record []byte) error
 	// File is told the path of the file of which records come next. It is nil when the decoder does not care.
 	File func(path string)
+	// Unseen are the columns that no record decoded so far had under a name; nil when columns are found by their places, or when a
+	// record without them is refused. It is called by the goroutine that decodes.
+	Unseen func() []Unseen
+}
+
+// Unseen is a column whose name has not come.
+type Unseen struct {
+	Path string // of the column, or of a member of a nested one
+	Near string // a name that has come, belongs to no column, and may have been meant; "" for none
 }
 
 // CorruptRecordOption names the column for the raw text of bad records. It is an option of every format.

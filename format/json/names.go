@@ -15,6 +15,7 @@ type names struct {
 	texts   []byte
 	slots   []int32 // heads of the hash chains, 0 for none
 	object  uint64  // number of the object being read
+	met     []bool  // members of which some object has had a name, by number; what is forgotten stays here
 	resolve func(text []byte) (member int32, exact bool)
 }
 
@@ -126,6 +127,10 @@ func (n *names) find(text []byte, bare bool, after int32) int32 {
 
 func (n *names) add(text []byte, slot uint64) int32 {
 	member, exact := n.resolve(text)
+	if member >= 0 {
+		n.met = append(n.met, make([]bool, max(0, int(member)+1-len(n.met)))...)
+		n.met[member] = true
+	}
 	id := int32(len(n.entries))
 	if len(n.entries) == cap(n.entries) { // append alone would grow a long list by a quarter only, and copy it that much oftener
 		n.entries = slices.Grow(n.entries, len(n.entries))

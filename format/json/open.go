@@ -36,7 +36,7 @@ func Open(r format.Reading) (format.Reader, error) {
 	if err != nil {
 		return format.Reader{}, err
 	}
-	reader := format.Reader{Decoder: narrow(d), Splitter: format.Lines{}}
+	reader := format.Reader{Decoder: narrow(d), Splitter: format.Lines{}, Unseen: d.unseen}
 	if rescued >= 0 {
 		reader.File = d.file
 	}
