@@ -91,7 +91,7 @@ func TestACrashIsJudged(t *testing.T) {
 // wholeLife goes through all steps without a crash and returns what the store is after each of them.
 func wholeLife(t *testing.T, steps []step) []string {
 	l := &life{t: t, fs: vfs.NewMem(), floors: 1 << 20}
-	l.open(false)
+	l.open(0)
 	defer func() { l.close() }()
 	want := []string{l.dump()}
 	for _, s := range steps {
@@ -114,7 +114,7 @@ func crash(t *testing.T, o outage, steps []step, want []string) (failed bool, co
 	d, p := memory.New(), &power{}
 	d.FailAt(o.at, func() { p.fail(d.Crash(o.survives, uint64(o.at))) })
 	l := &life{t: t, fs: d.FS(), floors: o.floors}
-	l.open(false)
+	l.open(0)
 	l.goThrough(steps, p, o.synced)
 	l.close()
 	if !p.failed() {
@@ -143,7 +143,13 @@ func (l *life) goThrough(steps []step, p *power, synced bool) {
 // recovered judges what a new start finds: it says what is wrong with it, or nothing.
 func recovered(t *testing.T, fs vfs.FS, floors int64, p *power, steps []step, want []string) (complaint string) {
 	l := &life{t: t, fs: fs, floors: floors}
-	l.open(slices.ContainsFunc(steps[:p.atWork+1], func(s step) bool { return s.defines }))
+	definition := 0
+	for _, s := range steps[:p.atWork+1] {
+		if s.defines {
+			definition++
+		}
+	}
+	l.open(definition)
 	defer func() { l.close() }()
 	ok(t, l.s.Check())
 	found, at := l.dump(), -1
@@ -205,7 +211,7 @@ type life struct {
 	floors int64
 	fatal  func(error) // called when the store cannot go on; nil fails the test
 
-	more                           bool // the pipeline is the later one
+	definition                     int // which of the pipeline's definitions it is
 	s                              *Store
 	ticks, events                  *Table
 	live, history, load, pub, late *Flow
@@ -232,10 +238,10 @@ var steps = slices.Concat(
 		{name: "rest of the backfill", do: func(l *life) { l.batch(l.ticks, l.history, 4, true) }},
 		{name: "sync", do: (*life).sync, durable: true},
 		{name: "plan", do: (*life).plan, durable: true},
-		{name: "checkpoint reset of one who has a plan", do: func(l *life) { ok(l.t, l.s.Reset(nil, []string{"pub"})); l.define(false) }, durable: true},
+		{name: "checkpoint reset of one who has a plan", do: func(l *life) { ok(l.t, l.s.Reset(nil, []string{"pub"})); l.define(0) }, durable: true},
 		{name: "plan", do: (*life).plan, durable: true},
 		{name: "deliver", do: (*life).deliver, durable: true},
-		{name: "checkpoint reset", do: func(l *life) { ok(l.t, l.s.Reset(nil, []string{"live"})); l.define(false) }, durable: true},
+		{name: "checkpoint reset", do: func(l *life) { ok(l.t, l.s.Reset(nil, []string{"live"})); l.define(0) }, durable: true},
 		{name: "read again", do: func(l *life) { l.batch(l.ticks, l.live, 14, false) }},
 		{name: "event", do: func(l *life) { ok(l.t, l.s.AppendEvent(func(uint64) []byte { return []byte("event") })) }},
 		{name: "definition", do: func(l *life) {
@@ -244,7 +250,7 @@ var steps = slices.Concat(
 		{name: "fingerprint", do: func(l *life) { ok(l.t, l.live.SetFingerprint("2")) }},
 		{name: "full refresh", do: func(l *life) {
 			ok(l.t, l.s.Reset([]string{ticks.Name}, []string{"live", "history", "pub"}))
-			l.define(false)
+			l.define(0)
 		}, durable: true},
 		{name: "end of the backfill", do: (*life).end},
 		{name: "backfill", do: func(l *life) { l.batch(l.ticks, l.history, 8, true) }},
@@ -253,15 +259,21 @@ var steps = slices.Concat(
 	trimmed(),
 	[]step{
 		{name: "sync", do: (*life).sync, durable: true},
-		{name: "a column more, and a reader", do: func(l *life) { l.define(true) }, durable: true, defines: true},
+		{name: "columns more, and a reader", do: func(l *life) { l.define(1) }, durable: true, defines: true},
+		{name: "batch", do: func(l *life) { l.batch(l.ticks, l.live, 7, false) }},
+		{name: "plan", do: (*life).plan, durable: true},
+		{name: "columns wider, in a STRUCT too", do: func(l *life) { l.define(2) }, durable: true, defines: true},
+		{name: "deliver", do: (*life).deliver, durable: true},
+		{name: "batch", do: func(l *life) { l.batch(l.ticks, l.live, 7, false) }},
+		{name: "a column leaves", do: func(l *life) { l.define(3) }, durable: true, defines: true},
 		{name: "batch", do: func(l *life) { l.batch(l.ticks, l.live, 7, false) }},
 		{name: "append", do: func(l *life) { l.batch(l.events, l.load, 3, false) }},
 		{name: "plan", do: (*life).plan, durable: true},
 		{name: "deliver", do: (*life).deliver, durable: true},
-		{name: "close and open", do: func(l *life) { l.close(); l.open(l.more) }, durable: true},
+		{name: "close and open", do: func(l *life) { l.close(); l.open(l.definition) }, durable: true},
 		{name: "full refresh of all", do: func(l *life) {
 			ok(l.t, l.s.Reset([]string{ticks.Name, events.Name}, []string{"live", "history", "load", "pub", "late"}))
-			l.define(true)
+			l.define(3)
 		}, durable: true},
 		{name: "batch", do: func(l *life) { l.batch(l.ticks, l.live, 9, false) }},
 		{name: "sync", do: (*life).sync, durable: true},
@@ -278,8 +290,16 @@ func trimmed() (out []step) {
 	return out
 }
 
-// open opens the store for the pipeline as it is first, or as it is later.
-func (l *life) open(more bool) {
+// later are the columns that the later definitions of ticks add to those of the first.
+var later = [][]batch.Field{
+	nil,
+	{{Name: "x", Type: batch.Of(batch.Int)}, {Name: "s", Type: batch.StructOf(batch.Field{Name: "n", Type: batch.Of(batch.SmallInt)})}},
+	{{Name: "x", Type: batch.Of(batch.BigInt)}, {Name: "s", Type: batch.StructOf(batch.Field{Name: "n", Type: batch.Of(batch.Int)}, batch.Field{Name: "m", Type: batch.Of(batch.String)})}},
+	{{Name: "x", Type: batch.Of(batch.BigInt)}},
+}
+
+// open opens the store for the pipeline as one of its definitions has it.
+func (l *life) open(definition int) {
 	fatal := l.fatal
 	if fatal == nil {
 		fatal = func(err error) { l.t.Errorf("store failed: %v", err) }
@@ -287,19 +307,18 @@ func (l *life) open(more bool) {
 	var err error
 	l.s, err = Open(Options{Dir: "db", FS: l.fs, Pipeline: "p", MemTableSize: 256 << 10, FloorBudget: l.floors, FeedAhead: l.floors, OnFault: fatal})
 	ok(l.t, err)
-	l.define(more)
+	l.define(definition)
 }
 
 func (l *life) close() { ok(l.t, l.s.Close()) }
 
 // define is what a daemon does when it starts: tables, flows, readers, and where flows begin. Done again it changes nothing.
-func (l *life) define(more bool) {
-	l.more = more
+func (l *life) define(definition int) {
+	l.definition = definition
+	more := definition > 0
 	spec := ticks
 	spec.Feed = true
-	if more {
-		spec.Fields = append(slices.Clone(spec.Fields), batch.Field{Name: "x", Type: batch.Of(batch.Int)})
-	}
+	spec.Fields = slices.Concat(spec.Fields, later[definition])
 	var err error
 	l.ticks, err = l.s.Table(spec)
 	ok(l.t, err)
@@ -353,12 +372,16 @@ func (l *life) batch(table *Table, f *Flow, n int, complete bool) {
 		rows = append(rows, source(at+i))
 	}
 	cols := columnsOf(rows)
-	if len(table.Fields()) > len(cols.Fields) {
-		x := batch.NewBuilder(batch.Of(batch.Int), n)
-		for i := range n {
-			batch.Append(x, int32(i))
+	for i, f := range table.Fields()[len(cols.Fields):] {
+		b := batch.NewBuilder(f.Type, n)
+		for row := range n {
+			if i < len(later[l.definition]) {
+				fill(b, row)
+			} else {
+				b.AppendNull() // it left
+			}
 		}
-		cols.Fields, cols.Cols = table.Fields(), append(cols.Cols, x.Column())
+		cols.Fields, cols.Cols = append(slices.Clone(cols.Fields), f), append(cols.Cols, b.Column())
 	}
 	w, err := table.Begin(context.Background())
 	ok(l.t, err)
@@ -394,6 +417,21 @@ func (l *life) quarantine(f *Flow, r *batch.Range) (q Quarantine) {
 		}
 	}
 	return q
+}
+
+// fill appends a value made of a number.
+func fill(b *batch.Builder, n int) {
+	switch b.Type.Kind {
+	case batch.String:
+		b.AppendString(fmt.Sprint(n))
+	case batch.Struct:
+		for f := range b.Type.Fields {
+			fill(b.Child(f), n)
+		}
+		b.AppendNested()
+	default:
+		b.AppendInt(int64(n))
+	}
 }
 
 func (l *life) skip(f *Flow, n int64) {

@@ -153,7 +153,7 @@ func TestALifeOnASickDisk(t *testing.T) {
 	defer end("")
 	l := &life{t: t, fs: d.FS(), floors: 1 << 20, fatal: func(err error) { end(err.Error()) }}
 	d.Break(s.At, s.Writes, &os.PathError{Op: "write", Path: "db", Err: s.Errno})
-	l.open(false)
+	l.open(0)
 	l.goThrough(steps, p, false)
 	l.close()
 	p.acknowledge(len(steps))

@@ -199,3 +199,42 @@ func starts(t *testing.T, dir string, said []diffRow) string {
 	}
 	return "goes on"
 }
+
+// Without a store everything is new, and beside a running daemon diff says the same as of the stopped store.
+func TestDiffWithoutAStoreAndBesideADaemon(t *testing.T) {
+	const sql = "CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_files('data', format => 'json', schema => 'id INT');"
+	dir := project(t, sql, map[string]string{"data/a.json": `{"id":1}` + "\n"})
+	if exit, out, _ := command("diff", "--spec", dir, "-o", "csv"); exit != exitOK || strings.Count(out, ",new,true,") != 2 {
+		t.Errorf("without a store: exit %d\n%s", exit, out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "state")); err == nil {
+		t.Error("diff has made a store")
+	}
+	must(t, "run", "--spec", dir)
+	write := func(sql string) {
+		if err := os.WriteFile(filepath.Join(dir, "flows.sql"), []byte(sql), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edited := strings.Replace(sql, "id INT", "id STRING", 1)
+	write(edited)
+	_, stopped, _ := command("diff", "--spec", dir, "-o", "json")
+	write(sql)
+	p, problems := plan.Load(filepath.Join(dir, "pipeline.yml"), catalog.Overrides{Env: os.LookupEnv}, daemon.Connectors())
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	d, err := daemon.Start(context.Background(), daemon.Options{Plan: p, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := d.Serve(); err != nil {
+		t.Fatal(err)
+	}
+	write(edited)
+	exit, running, told := command("diff", "--spec", dir, "-o", "json")
+	if exit != exitWaits || running != stopped || !strings.Contains(running, "COLUMN_TYPE_DRIFT") {
+		t.Errorf("beside a daemon: exit %d\n%s%s\nof the stopped store\n%s", exit, running, told, stopped)
+	}
+}
