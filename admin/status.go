@@ -38,7 +38,14 @@ type Store struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"` // on disk
 
+	Totals      []Totals     `json:"totals"`
 	Quarantines []Quarantine `json:"quarantines,omitempty"`
+}
+
+// Totals are the counts of a flow's generation as its commits keep them, across restarts. What is not kept is 0.
+type Totals struct {
+	Flow   string           `json:"flow"`
+	Counts eventlog.Outcome `json:"counts"`
 }
 
 // Quarantine is what a flow has in quarantine. Flows that keep nothing there, and have nothing from before, are left out.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/admin"
+	"sluice/flow"
 	"sluice/metrics"
 )
 
@@ -72,6 +73,7 @@ func (d *Daemon) readStore() (admin.Store, []admin.Table) {
 		flows = append(flows, j.state.Info())
 	}
 	for _, f := range flows {
+		s.Totals = append(s.Totals, admin.Totals{Flow: f.Name, Counts: flow.Counts(f.Counters)})
 		if f.Quarantine != "" {
 			s.Quarantines = append(s.Quarantines, admin.Quarantine{Flow: f.Name, Table: f.Quarantine, Records: f.Quarantined.Records, Bytes: f.Quarantined.Bytes})
 		}

@@ -118,11 +118,3 @@ func (f *Flow) batchTime() time.Time {
 	}
 	return time.Now().UTC().Truncate(time.Microsecond)
 }
-
-// target is the display name of what the flow writes.
-func (f *Flow) target() string {
-	if f.plan.Sink != nil {
-		return f.plan.Sink.Name
-	}
-	return f.plan.Table.Display
-}

@@ -25,7 +25,7 @@ func (f *Flow) warn(w *work) {
 	}
 	if w.tie != nil && !f.tied {
 		f.tied = true
-		f.tell(fault.New(fault.EqualSequence, "the record at %s of %s has the sequence of rows that %s holds for its key; all are kept", w.tie.at, w.tie.split, f.target()).
+		f.tell(fault.New(fault.EqualSequence, "the record at %s of %s has the sequence of rows that %s holds for its key; all are kept", w.tie.at, w.tie.split, f.plan.Target()).
 			WithHint("a record that comes through two flows is two rows; let the flows share none, or let the sequence grow with every version"))
 	}
 }

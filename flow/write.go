@@ -182,29 +182,59 @@ func (f *Flow) greet(ctx context.Context) error {
 // done tells everybody that a batch is committed.
 func (f *Flow) done(w *work, number uint64) {
 	f.batches.Add(1)
-	e := &eventlog.BatchDone{Flow: f.plan.Name, Target: f.target(), Sink: f.sink != nil, ID: f.id(number, false), Range: w.rng,
+	e := &eventlog.BatchDone{Flow: f.plan.Name, Target: f.plan.Target(), Sink: f.sink != nil, ID: f.id(number, false), Range: w.rng,
 		Outcome: w.outcome, Stages: w.stages, Time: w.at}
 	for i, c := range w.counts {
-		e.Expectations = append(e.Expectations, eventlog.Expectation{Name: f.checks[i].Name, Dataset: f.target(), Passed: c.Passed, Failed: c.Failed, Errors: c.Raised})
+		e.Expectations = append(e.Expectations, eventlog.Expectation{Name: f.checks[i].Name, Dataset: f.plan.Target(), Passed: c.Passed, Failed: c.Failed, Errors: c.Raised})
 	}
 	e.Done, e.Total = f.progress()
 	f.emit(e)
 }
 
-// counters are the sums the store keeps with the flow, committed with the batch.
+// kept are the counts that the store keeps with a flow, by name.
+var kept = []struct {
+	name  string
+	count func(*eventlog.Outcome) *int64
+}{
+	{"records", func(o *eventlog.Outcome) *int64 { return &o.Read }},
+	{"null", func(o *eventlog.Outcome) *int64 { return &o.Null }},
+	{"lost", func(o *eventlog.Outcome) *int64 { return &o.Lost }},
+	{"bad", func(o *eventlog.Outcome) *int64 { return &o.Bad }},
+	{"quarantined", func(o *eventlog.Outcome) *int64 { return &o.Quarantined }},
+	{"nulled_documents", func(o *eventlog.Outcome) *int64 { return &o.NulledDocuments }},
+	{"nulled_fields", func(o *eventlog.Outcome) *int64 { return &o.NulledFields }},
+	{"dropped", func(o *eventlog.Outcome) *int64 { return &o.Dropped }},
+	{"written", func(o *eventlog.Outcome) *int64 { return &o.Written }},
+	{"superseded", func(o *eventlog.Outcome) *int64 { return &o.Superseded }},
+	{"late", func(o *eventlog.Outcome) *int64 { return &o.Late }},
+	{"tied", func(o *eventlog.Outcome) *int64 { return &o.Tied }},
+	{"redelivered", func(o *eventlog.Outcome) *int64 { return &o.Redelivered }},
+}
+
+// Counts are the counts of a flow's generation among the counters that the store has of it.
+func Counts(counters map[string]int64) (o eventlog.Outcome) {
+	for _, k := range kept {
+		*k.count(&o) = counters[k.name]
+	}
+	return o
+}
+
+// counters are the sums the store keeps with the flow, committed with the batch. What is 0 is left out.
 func (f *Flow) counters(w *work) map[string]int64 {
-	o := w.outcome
-	sums := map[string]int64{"records": o.Read, "null": o.Null, "lost": o.Lost, "bad": o.Bad, "quarantined": o.Quarantined, "dropped": o.Dropped, "written": o.Written, "superseded": o.Superseded,
-		"late": o.Late, "tied": o.Tied, "redelivered": o.Redelivered,
-		"nulled_documents": o.NulledDocuments, "nulled_fields": o.NulledFields}
+	sums := map[string]int64{}
+	add := func(name string, n int64) {
+		if n != 0 {
+			sums[name] = n
+		}
+	}
+	for _, k := range kept {
+		add(k.name, *k.count(&w.outcome))
+	}
 	for i, c := range w.counts {
 		name := f.checks[i].Name
-		sums["passed "+name], sums["failed "+name], sums["errors "+name] = c.Passed, c.Failed, c.Raised
-	}
-	for name, n := range sums {
-		if n == 0 {
-			delete(sums, name)
-		}
+		add("passed "+name, c.Passed)
+		add("failed "+name, c.Failed)
+		add("errors "+name, c.Raised)
 	}
 	return sums
 }

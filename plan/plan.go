@@ -151,3 +151,11 @@ type Flow struct {
 	Definition  Definition
 	Secrets     []string // values of its source, sink and query that no output shows (D-54)
 }
+
+// Target is the name of the table or sink that the flow writes, as it is shown.
+func (f *Flow) Target() string {
+	if f.Sink != nil {
+		return f.Sink.Name
+	}
+	return f.Table.Display
+}

@@ -52,13 +52,7 @@ func Run(take, do context.Context, c Config) Result {
 	r := &run{Config: c, jobs: map[string]Job{}, again: map[string]bool{}, ended: make(chan string), live: map[string]bool{}}
 	for _, j := range c.Jobs {
 		r.jobs[j.Flow.Name] = j
-		target := ""
-		if j.Flow.Table != nil {
-			target = j.Flow.Table.Display
-		} else if j.Flow.Sink != nil {
-			target = j.Flow.Sink.Name
-		}
-		c.Board.add(j.Flow.Name, target)
+		c.Board.add(j.Flow.Name, j.Flow.Target())
 		if c.Excluded[j.Flow.Name] {
 			c.Board.set(j.Flow.Name, eventlog.Excluded, "not selected", nil, 0)
 		} else {

@@ -39,7 +39,7 @@ func (b *bench) note(format string, args ...any) {
 
 // flow adds a job. run is called at each try, counting from 1.
 func (b *bench) flow(name string, f plan.Flow, run func(take context.Context, try int) error) {
-	f.Name = name
+	f.Name, f.Table = name, &plan.Table{}
 	try := 0
 	b.jobs = append(b.jobs, Job{
 		Flow:    &f,

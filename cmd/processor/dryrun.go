@@ -81,11 +81,9 @@ func (a *app) dryRunCmd() *cobra.Command {
 func flowTable(p *plan.Pipeline) table {
 	t := table{columns: []string{"flow", "reads", "writes", "after"}}
 	for _, f := range p.Flows {
-		target := ""
-		if f.Table != nil {
-			target = f.Table.Display
-		} else {
-			target = "sink " + f.Sink.Name
+		target := f.Target()
+		if f.Sink != nil {
+			target = "sink " + target
 		}
 		after := append(append([]string{}, f.DependsOn...), f.Upstream...)
 		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell(f.Input.Name), cell(target), cell(after)})

@@ -36,7 +36,7 @@ func TestRealStockTicks(t *testing.T) {
 			if got := s.query("SELECT key, symbol, ts, close FROM ticks"); got != want {
 				t.Errorf("the table holds\n%s\nwant\n%s", got, want)
 			}
-			if f := s.flow("ticks"); partitions == 1 && f.Dropped != 52 { // counted since the start
+			if f := s.flow("ticks"); partitions == 1 && f.Dropped != 52 {
 				t.Errorf("%+v", f)
 			}
 			s.lagIsNone(s.name+".ticks_live", 1668)

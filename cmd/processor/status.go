@@ -4,46 +4,67 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"sluice/admin"
+	"sluice/eventlog"
 	"sluice/fault"
+	"sluice/flow"
 	"sluice/option"
 	"sluice/plan"
 	"sluice/state"
 )
 
 func (a *app) statusCmd() *cobra.Command {
-	return &cobra.Command{
+	positions := false
+	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show what every flow is doing, or, beside a stopped daemon, where it stands",
-		Args:  noArgs,
+		Long: "Show what every flow is doing, or, beside a stopped daemon, where it stands. The counts are those of the flow's generation: they are\n" +
+			"kept with every commit, and begin anew with a reset of the checkpoint and a full refresh.",
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p, err := a.load()
 			if err != nil {
 				return err
 			}
+			live, stored := liveStatus, storedStatus
+			if positions {
+				live, stored = livePositions, storedPositions
+			}
 			t, err := ask(p,
-				func(client *admin.Client) (table, error) { return liveStatus(c.Context(), client) },
-				func(store *state.Store) (table, error) { return storedStatus(p, store) })
+				func(client *admin.Client) (table, error) {
+					s, err := client.Status(c.Context())
+					if err != nil {
+						return table{}, err
+					}
+					return live(s), nil
+				},
+				func(store *state.Store) (table, error) { return stored(p, store) })
 			if err != nil {
 				return err
 			}
 			return a.print(t)
 		},
 	}
+	c.Flags().BoolVar(&positions, "positions", false, "show how far each flow has read each partition or file instead")
+	return c
 }
 
-var statusColumns = []string{"flow", "target", "status", "reason", "generation", "last_batch", "read", "written", "dropped", "late", "quarantine", "lag_records", "digest"}
+var (
+	statusColumns   = []string{"flow", "target", "status", "reason", "generation", "last_batch", "read", "written", "dropped", "late", "quarantine", "lag_records", "digest"}
+	positionColumns = []string{"flow", "split", "next", "lag_records", "lag_seconds", "waiting"}
+)
 
-func liveStatus(ctx context.Context, client *admin.Client) (table, error) {
-	s, err := client.Status(ctx)
-	if err != nil {
-		return table{}, err
-	}
+// statusRow is a row of status. Cells that are nil are not known.
+func statusRow(flow, target string, status any, reason string, generation uint64, last jsonCell, sums eventlog.Outcome, quarantine, lag, digest jsonCell) []jsonCell {
+	return []jsonCell{cell(flow), cell(target), cell(status), cell(reason), cell(generation), last,
+		cell(sums.Read), cell(sums.Written), cell(sums.Dropped), cell(sums.Late), quarantine, lag, digest}
+}
+
+func liveStatus(s admin.Status) table {
 	t := table{columns: statusColumns}
 	digests := map[string]jsonCell{}
 	for _, t := range s.Tables {
@@ -52,6 +73,10 @@ func liveStatus(ctx context.Context, client *admin.Client) (table, error) {
 	quarantine := map[string]jsonCell{}
 	for _, q := range s.Store.Quarantines {
 		quarantine[q.Flow] = cell(q.Records)
+	}
+	totals := map[string]eventlog.Outcome{}
+	for _, sums := range s.Store.Totals {
+		totals[sums.Flow] = sums.Counts
 	}
 	for _, f := range s.Flows {
 		reason := cmp.Or(f.Reason, held(f.Positions))
@@ -69,14 +94,19 @@ func liveStatus(ctx context.Context, client *admin.Client) (table, error) {
 				lag = cell(sum)
 			}
 		}
-		var last jsonCell
-		if f.LastBatch != nil {
-			last = cell(*f.LastBatch)
-		}
-		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell(f.Target), cell(f.Status), cell(reason), cell(f.Generation), last,
-			cell(f.Counts.Read), cell(f.Counts.Written), cell(f.Counts.Dropped), cell(f.Counts.Late), quarantine[f.Name], lag, digests[f.Target]})
+		t.rows = append(t.rows, statusRow(f.Name, f.Target, f.Status, reason, f.Generation, known(f.LastBatch), totals[f.Name], quarantine[f.Name], lag, digests[f.Target]))
 	}
-	return t, nil
+	return t
+}
+
+func livePositions(s admin.Status) table {
+	t := table{columns: positionColumns}
+	for _, f := range s.Flows {
+		for _, p := range f.Positions {
+			t.rows = append(t.rows, []jsonCell{cell(f.Name), cell(p.Split), cell(p.Next), known(p.LagRecords), known(p.LagSeconds), optional(p.Waiting)})
+		}
+	}
+	return t
 }
 
 // held is what a flow waits for in a partition while it is busy with others.
@@ -97,56 +127,75 @@ func held(positions []admin.Position) (why string) {
 }
 
 func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {
-	masks := map[string]option.Mask{}
-	for _, f := range p.Flows {
-		masks[f.Name] = option.NewMask(f.Secrets...)
-	}
 	flows, err := store.Flows()
 	if err != nil {
 		return table{}, err
 	}
-	digests, err := storedDigests(p, store)
+	tables, err := store.Tables()
 	if err != nil {
 		return table{}, err
 	}
-	t := table{columns: []string{"flow", "status", "generation", "next_batch", "planned", "completed", "read", "written", "quarantine", "position", "digest"}}
+	digests := map[string]jsonCell{}
+	for _, t := range tables {
+		if t.Digest != nil {
+			digests[t.Name] = cell(t.Digest.String())
+		}
+	}
+	planned := map[string]*plan.Flow{}
+	for _, f := range p.Flows {
+		planned[f.Name] = f
+	}
+	t := table{columns: statusColumns}
 	for _, f := range flows {
-		var done, quarantine jsonCell
+		target, status, digest := "", "not running", jsonCell(nil)
+		if defined := planned[f.Name]; defined == nil {
+			status = "removed"
+		} else if target = defined.Target(); defined.Table != nil {
+			digest = digests[defined.Table.Name]
+		}
+		reason := ""
+		switch {
+		case f.Planned:
+			reason = fmt.Sprintf("batch %d waits for its sink", f.NextBatch)
+		case !f.Completed.IsZero():
+			reason = "completed at " + f.Completed.Format(time.RFC3339)
+		}
+		var last, quarantine jsonCell
+		if f.NextBatch > 0 {
+			last = cell(f.NextBatch - 1)
+		}
 		if f.Quarantine != "" {
 			quarantine = cell(f.Quarantined.Records)
 		}
-		if !f.Completed.IsZero() {
-			done = cell(f.Completed.Format(time.RFC3339))
-		}
-		var marks []string
-		for _, m := range f.Position {
-			marks = append(marks, masks[f.Name].Text(m.Split)+" "+m.Next.String())
-		}
-		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell("not running"), cell(f.Generation), cell(f.NextBatch), cell(f.Planned), done,
-			cell(f.Counters["records"]), cell(f.Counters["written"]), quarantine, cell(strings.Join(marks, ", ")), digests[f.Name]})
+		t.rows = append(t.rows, statusRow(f.Name, target, status, reason, f.Generation, last, flow.Counts(f.Counters), quarantine, nil, digest))
 	}
 	return t, nil
 }
 
-// storedDigests are the digests that are kept of the tables that flows write, by flow.
-func storedDigests(p *plan.Pipeline, store *state.Store) (map[string]jsonCell, error) {
-	tables, err := store.Tables()
+func storedPositions(p *plan.Pipeline, store *state.Store) (table, error) {
+	flows, err := store.Flows()
 	if err != nil {
-		return nil, err
+		return table{}, err
 	}
-	kept := map[string]jsonCell{}
-	for _, t := range tables {
-		if t.Digest != nil {
-			kept[t.Name] = cell(t.Digest.String())
-		}
-	}
-	out := map[string]jsonCell{}
+	masks := map[string]option.Mask{}
 	for _, f := range p.Flows {
-		if f.Table != nil {
-			out[f.Name] = kept[f.Table.Name]
+		masks[f.Name] = option.NewMask(f.Secrets...)
+	}
+	t := table{columns: positionColumns}
+	for _, f := range flows {
+		for _, m := range f.Position {
+			t.rows = append(t.rows, []jsonCell{cell(f.Name), cell(masks[f.Name].Text(m.Split)), cell(m.Next.String()), nil, nil, nil})
 		}
 	}
-	return out, nil
+	return t, nil
+}
+
+// known is a number that may not be there.
+func known[T uint64 | int64 | float64](v *T) jsonCell {
+	if v == nil {
+		return nil
+	}
+	return cell(*v)
 }
 
 // optional is a text that may not be there.

@@ -72,7 +72,7 @@ func TestGracePeriodBreaksOffWithAWarning(t *testing.T) {
 			t.Errorf("%d warnings in the %s:\n%s", n, what, text)
 		}
 	}
-	if want := "flow,status,generation,next_batch,planned,"; !strings.HasPrefix(status, want) || !strings.Contains(status, "publish,not running,0,0,true,") {
+	if !strings.Contains(status, "not running,batch 0 waits for its sink,0,NULL,0,0,") && !strings.Contains(status, "not running,batch 0 waits for its sink,0,,0,0,") {
 		t.Errorf("the planned batch is not in the status:\n%s", status)
 	}
 	s.delivered()
