@@ -88,8 +88,10 @@ func (j *job) warnIfBrokenOff(do context.Context, err error) {
 	} else {
 		e.WithDetail("nothing of it is stored; the next start reads it again")
 	}
-	j.d.emit(&eventlog.FlowWarning{Flow: j.plan.Name, Err: e})
+	j.warn(e)
 }
+
+func (j *job) warn(e *fault.Error) { j.d.emit(&eventlog.FlowWarning{Flow: j.plan.Name, Err: e}) }
 
 func (j *job) begin(cancel context.CancelFunc) {
 	j.mu.Lock()
@@ -158,7 +160,7 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	if err := d.fixStarts(take, j); err != nil {
 		return err
 	}
-	in, reader, err := openInput(d.Plan, j.plan, d.input(j.plan), j.state)
+	in, reader, err := openInput(d.Plan, j.plan, d.input(j.plan), j.state, j.warn)
 	if err != nil {
 		return err
 	}

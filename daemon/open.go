@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/batch"
+	"sluice/fault"
 	"sluice/format"
 	"sluice/format/csv"
 	"sluice/format/json"
@@ -27,12 +28,12 @@ var readers = map[string]func(format.Reading) (format.Reader, error){"json": jso
 
 // openSource makes the source a flow reads. table is the open table of a flow that reads one.
 func openSource(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow) (source.Source, error) {
-	in, _, err := openInput(p, f, table, s)
+	in, _, err := openInput(p, f, table, s, nil)
 	return in, err
 }
 
-// openInput is openSource, with the reader of the records' format.
-func openInput(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow) (out source.Source, reader format.Reader, err error) {
+// openInput is openSource, with the reader of the records' format. warn is told what does not stop the reading.
+func openInput(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow, warn func(*fault.Error)) (out source.Source, reader format.Reader, err error) {
 	in := &f.Input
 	switch in.Kind {
 	case plan.FromTable, plan.FromChangeFeed:
@@ -42,7 +43,7 @@ func openInput(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow
 		return nil, reader, err
 	}
 	if in.Kind == plan.FromFiles {
-		out, err = sourcefile.New(sourcefile.Config{Options: in.Options, Dir: p.Dir, Stream: in.Stream, Columns: delivered(in), Reader: reader})
+		out, err = sourcefile.New(sourcefile.Config{Options: in.Options, Dir: p.Dir, Stream: in.Stream, Columns: delivered(in), Reader: reader, Warn: warn})
 		return out, reader, err
 	}
 	out, err = sourcekafka.New(sourcekafka.Config{Options: in.Options, Stream: in.Stream, Bootstrap: p.Servers, Columns: delivered(in),

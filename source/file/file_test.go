@@ -1,11 +1,9 @@
 package file
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -318,12 +316,10 @@ func TestAFileReplacedBeforeItIsReadIsReadAsItIs(t *testing.T) {
 
 // TestAChangeAfterReadingIsIgnoredWithOneWarning is the other half of D-53.
 func TestAChangeAfterReadingIsIgnoredWithOneWarning(t *testing.T) {
-	var log bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
 	dir := tree(t, [2]string{"a.json", "{\"a\":1}\n"})
 	s := mustRead(t, dir, true, "a INT", "path=.", "pollInterval=1ms")
+	var warnings []*fault.Error
+	s.warn = func(e *fault.Error) { warnings = append(warnings, e) }
 	d := drained{}
 	if err := d.read(t, s, batch.Limit{}); err != nil {
 		t.Fatal(err)
@@ -336,8 +332,8 @@ func TestAChangeAfterReadingIsIgnoredWithOneWarning(t *testing.T) {
 		}
 		cancel()
 	}
-	if n := strings.Count(log.String(), "a.json"); n != 1 {
-		t.Errorf("%d warnings:\n%s", n, log.String())
+	if len(warnings) != 1 || !fault.Of(warnings[0], fault.FileChanged) || !strings.Contains(warnings[0].Error(), "a.json") {
+		t.Errorf("the warnings are %v", warnings)
 	}
 	if err := os.Remove(filepath.Join(dir, "a.json")); err != nil {
 		t.Fatal(err)

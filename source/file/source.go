@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -16,12 +15,13 @@ import (
 
 // Config says what a Source reads and how.
 type Config struct {
-	Options option.Values   // parsed with Options() among others
-	At      fault.Pos       // of the read_files call, for messages
-	Dir     string          // the pipeline's folder
-	Stream  bool            // false for a once flow
-	Columns []source.Column // what to deliver, in this order
-	Reader  format.Reader   // Decoder is of the columns without Meta, and may be nil when there are none
+	Options option.Values      // parsed with Options() among others
+	At      fault.Pos          // of the read_files call, for messages
+	Dir     string             // the pipeline's folder
+	Stream  bool               // false for a once flow
+	Columns []source.Column    // what to deliver, in this order
+	Reader  format.Reader      // Decoder is of the columns without Meta, and may be nil when there are none
+	Warn    func(*fault.Error) // is told what does not stop the reading; nil: nobody
 }
 
 // Source implements source.Source.
@@ -35,6 +35,7 @@ type Source struct {
 	open    *opened  // the file that the last Read stopped in, or nil
 	buffer  []byte   // memory of opened
 	listing []listed // of a stream: what was found when there was last nothing to read
+	warn    func(*fault.Error)
 	warned  map[string]bool
 }
 
@@ -48,7 +49,11 @@ func New(c Config) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Source{opts: opts, at: c.At, dir: c.Dir, stream: c.Stream, columns: columns, warned: map[string]bool{}}, nil
+	warn := c.Warn
+	if warn == nil {
+		warn = func(*fault.Error) {}
+	}
+	return &Source{opts: opts, at: c.At, dir: c.Dir, stream: c.Stream, columns: columns, warn: warn, warned: map[string]bool{}}, nil
 }
 
 // Start implements source.Source: the files that are there now, unread.
@@ -213,7 +218,9 @@ func (s *Source) unread(from batch.Position) ([]part, error) {
 func (s *Source) warnOfChange(now, before listed) {
 	if now != before && !s.warned[now.path] {
 		s.warned[now.path] = true
-		slog.Warn("a file changed after it was read; the change is ignored", "file", now.path, "size", now.size, "size_read", before.size)
+		s.warn(fault.New(fault.FileChanged, "read_files: %s changed after it was read; the change is ignored", now.path).
+			WithDetail("size and time in nanoseconds were %s and are %s", before.id(), now.id()).
+			WithHint("write what is new to a file of another name; a full refresh reads all files anew"))
 	}
 }
 
