@@ -75,6 +75,7 @@ func newHandler(c *Config) (http.Handler, error) {
 		{"GET", "/api/definitions", true, s.definitions},
 		{"POST", "/api/query", true, s.query},
 		{"POST", "/api/reset-checkpoint", true, s.resetCheckpoint},
+		{"POST", "/api/dlq", true, s.mend},
 	} {
 		mux.Handle(route.path, s.wrap(func(w http.ResponseWriter, r *http.Request) error {
 			if r.Method != route.method && !(route.method == "GET" && r.Method == "HEAD") {
@@ -190,7 +191,7 @@ func statusOf(code *fault.Code) int {
 		return http.StatusUnauthorized
 	case fault.PermissionDenied:
 		return http.StatusForbidden
-	case fault.EndpointNotFound, fault.FlowNotFound:
+	case fault.EndpointNotFound, fault.FlowNotFound, fault.NotInQuarantine:
 		return http.StatusNotFound
 	case fault.MethodNotAllowed:
 		return http.StatusMethodNotAllowed

@@ -40,6 +40,9 @@ type Config struct {
 	// generation.
 	ResetCheckpoint func(ctx context.Context, flow string) (generation uint64, err error)
 
+	// Mend does something about records in quarantine and returns about how many (D-31).
+	Mend func(ctx context.Context, m Mending) (int, error)
+
 	readTimeout time.Duration // shorter in tests; 0 means 30 seconds
 }
 

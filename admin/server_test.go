@@ -90,6 +90,12 @@ func daemon(t *testing.T) *Config {
 			}
 			return []Digest{{Table: "kept", Rows: 2, Digest: "00ff", Kept: true, Version: 7}}, nil
 		},
+		Mend: func(_ context.Context, m Mending) (int, error) {
+			if m.Flow == "dead" {
+				return 0, fault.New(fault.NotInQuarantine, "no such record is in quarantine")
+			}
+			return len(m.Value) + int(m.Index), nil
+		},
 		ResetCheckpoint: func(_ context.Context, flow string) (uint64, error) {
 			if flow != "live" {
 				return 0, fault.New(fault.FlowNotFound, "there is no flow %s", flow)
@@ -163,6 +169,12 @@ func TestEndpoints(t *testing.T) {
 		{"POST", "/api/query", "", 400, "BAD_REQUEST"},
 		{"GET", "/api/query", "", 405, "METHOD_NOT_ALLOWED|use POST"},
 		{"POST", "/api/status", "", 405, "METHOD_NOT_ALLOWED|use GET"},
+		{"POST", "/api/dlq", `{"action": "edit", "flow": "live", "offset": 3, "index": 2, "value": "AAEC"}`, 200, `"records": 5`},
+		{"POST", "/api/dlq", `{"action": "edit", "value": ""}`, 200, `"records": 0`},
+		{"POST", "/api/dlq", `{"action": "edit", "flow": "live"}`, 400, "BAD_REQUEST"},
+		{"POST", "/api/dlq", `{"action": "forget", "flow": "dead"}`, 404, "NOT_IN_QUARANTINE"},
+		{"POST", "/api/dlq", `{"action": "drop"}`, 400, "BAD_REQUEST"},
+		{"POST", "/api/dlq", `{"action": "replay", "all": true}`, 400, "BAD_REQUEST"},
 		{"POST", "/api/reset-checkpoint", `{"flow": "live"}`, 200, `"generation": 4`},
 		{"POST", "/api/reset-checkpoint", `{"flow": "dead"}`, 404, "FLOW_NOT_FOUND"},
 		{"POST", "/api/reset-checkpoint", `{"flow": ""}`, 400, "BAD_REQUEST"},
@@ -231,7 +243,7 @@ func TestToken(t *testing.T) {
 	c := daemon(t)
 	c.Listen, c.TokenFile = "0.0.0.0:0", tokenFile(t, token+"\n")
 	h := handler(t, c)
-	secret := [][2]string{{"GET", "/version"}, {"GET", "/metrics"}, {"GET", "/api/status"}, {"GET", "/api/events"}, {"GET", "/api/digest"}, {"POST", "/api/query"}, {"POST", "/api/reset-checkpoint"}}
+	secret := [][2]string{{"GET", "/version"}, {"GET", "/metrics"}, {"GET", "/api/status"}, {"GET", "/api/events"}, {"GET", "/api/digest"}, {"POST", "/api/query"}, {"POST", "/api/reset-checkpoint"}, {"POST", "/api/dlq"}}
 	for _, route := range secret {
 		for _, header := range []string{"X: y", "Authorization: Bearer ", "Authorization: Bearer " + token[1:], "Authorization: Basic " + token, "Authorization: " + token, "Authorization: Bearer " + token + "0"} {
 			w := ask(h, route[0], route[1], "", header, "Host: sluice.example")

@@ -53,7 +53,9 @@ type Quarantine struct {
 	Flow    string `json:"flow"`
 	Table   string `json:"table"` // that shows the records
 	Records int64  `json:"records"`
-	Bytes   int64  `json:"bytes"` // in the store
+	Bytes   int64  `json:"bytes"`             // in the store
+	Ordered int64  `json:"ordered,omitempty"` // of the records: they are on their way to be replayed
+	Edits   int64  `json:"edits,omitempty"`   // that are used when their records are read again
 }
 
 // Table is one table of the pipeline. Keys is absent when the table has none, Bytes when it is not known.

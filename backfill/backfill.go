@@ -18,7 +18,7 @@ import (
 // Run drains f. It returns nil when the flow has completed, and when take ended before.
 func Run(take, do context.Context, f *flow.Flow, s *state.Flow, in source.Source, say func(string)) error {
 	if _, done := s.Completed(); done {
-		return nil
+		return f.Replay(take, do)
 	}
 	end, _, fixed := s.End()
 	if !fixed {

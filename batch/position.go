@@ -163,8 +163,10 @@ type Bad struct {
 	Value   []byte
 	Headers []Header
 	Time    int64 // microseconds since the epoch, 0 unknown
-	Kept    bool  // PERMISSIVE: a row was made of it all the same
-	Err     *fault.Error
+	// LogAppend says that Time is the broker's, not the producer's.
+	LogAppend bool
+	Kept      bool // PERMISSIVE: a row was made of it all the same
+	Err       *fault.Error
 }
 
 // Header is a Kafka record header.

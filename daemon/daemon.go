@@ -204,7 +204,7 @@ func (d *Daemon) Query(ctx context.Context, sql string) (admin.Rows, error) {
 func (d *Daemon) ResetCheckpoint(ctx context.Context, flow string) (uint64, error) {
 	for _, j := range d.jobs {
 		if j.plan.Name == flow {
-			err := j.resetCheckpoint(ctx)
+			err := j.between(ctx, j.resetNow)
 			return j.state.Generation(), err
 		}
 	}

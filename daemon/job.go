@@ -34,14 +34,20 @@ type job struct {
 	batches uint64             // of earlier tries
 	now     *flow.Flow         // the present try
 	cancel  context.CancelFunc // ends it softly
-	reset   chan error         // somebody waits for a checkpoint reset
+	orders  []order            // things to be done between two tries
+}
+
+// order is something that is done between two tries, when nobody else uses the flow's state.
+type order struct {
+	carryOut func(context.Context) error
+	done     chan error // told what became of it
 }
 
 // scheduled is the job as the schedule sees it.
 func (j *job) scheduled() schedule.Job {
 	return schedule.Job{
 		Flow:    j.plan,
-		Drained: func() bool { _, done := j.state.Completed(); return done },
+		Drained: func() bool { _, done := j.state.Completed(); return done && j.state.Quarantined().Ordered == 0 },
 		Batches: j.count,
 		Run:     j.run,
 	}
@@ -56,7 +62,7 @@ func (j *job) count() uint64 {
 	return j.batches + j.now.Batches()
 }
 
-// run runs the flow; when a checkpoint reset was asked for, it stops softly, resets and goes on (FR-13).
+// run runs the flow; when something was ordered, it stops softly, carries that out and goes on (FR-13).
 func (j *job) run(take, do context.Context, say func(string)) error {
 	for {
 		trying, cancel := context.WithCancel(take)
@@ -64,13 +70,10 @@ func (j *job) run(take, do context.Context, say func(string)) error {
 		err := j.try(trying, do, say)
 		cancel()
 		j.warnIfBrokenOff(do, err)
-		waiter := j.end()
-		if waiter == nil {
-			return err
-		}
-		err = j.resetNow(do)
-		waiter <- err
-		if err != nil {
+		if ordered, failure := j.end(do); !ordered || failure != nil {
+			if failure != nil {
+				return failure
+			}
 			return err
 		}
 	}
@@ -97,29 +100,35 @@ func (j *job) begin(cancel context.CancelFunc) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.cancel = cancel
-	if j.reset != nil {
+	if j.orders != nil {
 		cancel()
 	}
 }
 
-// end closes the present try and returns who waits for a reset.
-func (j *job) end() chan error {
+// end closes the present try and carries out what was ordered meanwhile, if anything was. It fails when the flow cannot go on after it.
+func (j *job) end(do context.Context) (ordered bool, failure error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.now != nil {
 		j.batches += j.now.Batches()
 	}
-	waiter := j.reset
-	j.now, j.cancel, j.reset = nil, nil, nil
-	return waiter
+	orders := j.orders
+	j.now, j.cancel, j.orders = nil, nil, nil
+	for _, o := range orders {
+		if failure == nil {
+			failure = o.carryOut(do)
+		}
+		o.done <- failure
+	}
+	return orders != nil, failure
 }
 
-// resetCheckpoint resets the flow's checkpoint, between two of its batches when it is running. One that has failed is tried
-// again.
-func (j *job) resetCheckpoint(ctx context.Context) error {
+// between carries something out between two batches of the flow when it is running, else at once. One that has failed, or has
+// something to do again, is tried again. After an error of carryOut it does not go on.
+func (j *job) between(ctx context.Context, carryOut func(context.Context) error) error {
 	j.mu.Lock()
 	if j.cancel == nil {
-		err := j.resetNow(ctx)
+		err := carryOut(ctx)
 		j.mu.Unlock()
 		if err == nil {
 			select {
@@ -130,7 +139,7 @@ func (j *job) resetCheckpoint(ctx context.Context) error {
 		return err
 	}
 	waiter := make(chan error, 1)
-	j.reset = waiter
+	j.orders = append(j.orders, order{carryOut, waiter})
 	j.cancel()
 	j.mu.Unlock()
 	select {

@@ -18,7 +18,7 @@ import (
 func (d *Daemon) Serve() (address string, err error) {
 	server, err := admin.Listen(admin.Config{Listen: d.Plan.Settings.Listen, TokenFile: d.Plan.Settings.TokenFile, Log: d.Log, Build: d.Build,
 		Metrics: metrics.Handler(d.registry), Status: d.Status, Events: d.Events, Query: d.Query, Digests: d.Digests, VerifyDigests: d.VerifyDigests,
-		Definitions: d.Definitions, ResetCheckpoint: d.ResetCheckpoint})
+		Definitions: d.Definitions, ResetCheckpoint: d.ResetCheckpoint, Mend: d.Mend})
 	if err != nil {
 		return "", err
 	}
@@ -75,7 +75,8 @@ func (d *Daemon) readStore() (admin.Store, []admin.Table) {
 	for _, f := range flows {
 		s.Totals = append(s.Totals, admin.Totals{Flow: f.Name, Counts: flow.Counts(f.Counters)})
 		if f.Quarantine != "" {
-			s.Quarantines = append(s.Quarantines, admin.Quarantine{Flow: f.Name, Table: f.Quarantine, Records: f.Quarantined.Records, Bytes: f.Quarantined.Bytes})
+			s.Quarantines = append(s.Quarantines, admin.Quarantine{Flow: f.Name, Table: f.Quarantine, Records: f.Quarantined.Records, Bytes: f.Quarantined.Bytes,
+				Ordered: f.Quarantined.Ordered, Edits: f.Quarantined.InForce})
 		}
 	}
 	var tables []admin.Table

@@ -122,7 +122,8 @@ type Outcome struct {
 	Lost int64 `json:"num_lost_records"`  // Kafka offsets that were gone before they were read (D-6)
 	Bad  int64 `json:"num_bad_records"`   // records that could not be read or evaluated
 
-	Quarantined int64 `json:"num_quarantined_records"` // those of Bad that are kept in the store (D-15)
+	Quarantined int64 `json:"num_quarantined_records"`        // those of Bad that are kept in the store (D-15)
+	Replayed    int64 `json:"num_replayed_records,omitempty"` // that left the quarantine, not among Read (D-31)
 
 	// What from_json and its like made NULL because they could not read it (D-14).
 	NulledDocuments int64 `json:"num_nulled_documents"` // texts of which nothing could be read
@@ -147,6 +148,7 @@ func (c *Outcome) Add(o Outcome) {
 	c.Lost += o.Lost
 	c.Bad += o.Bad
 	c.Quarantined += o.Quarantined
+	c.Replayed += o.Replayed
 	c.NulledDocuments += o.NulledDocuments
 	c.NulledFields += o.NulledFields
 	c.Dropped += o.Dropped

@@ -11,5 +11,7 @@ var (
 	RunFailed               = define("PIPELINE_RUN_FAILED", User, AfterChange, "A run ended with flows that failed or were skipped (D-51).")
 	GracePeriodOver         = define("GRACE_PERIOD_OVER", External, Never, "A warning: a stop broke off what a flow had in hand, since it outlasted sluice.grace_period (D-39).")
 	NotInQuarantine         = define("NOT_IN_QUARANTINE", User, AfterChange, "A command names a record that is not in quarantine, or that several are called by.")
+	AlreadyReplayed         = define("ALREADY_REPLAYED", User, AfterChange, "A record in quarantine is edited whose edit was replayed: its rows are in the target (D-31).")
+	CannotReplay            = define("CANNOT_REPLAY", User, AfterChange, "Records in quarantine are to be replayed for a flow that cannot do it (D-31).")
 	ConflictingRefresh      = define("CONFLICTING_PIPELINE_REFRESH_OPTIONS", User, AfterChange, "Options of run that select tables contradict each other (CL-03, FR-16).")
 )

@@ -86,10 +86,10 @@ func (c cut) keep(pos batch.Positions, splits []batch.SplitRange) []int32 {
 }
 
 // report tells the event log about records that were left out or kept in part: one sample, and how many more.
-func (f *Flow) report(bad []batch.Bad) {
+func (f *Flow) report(w *work, bad []batch.Bad) {
 	if len(bad) == 0 {
 		return
 	}
 	f.emit(&eventlog.RecordRefused{Flow: f.plan.Name, Split: bad[0].Split, At: bad[0].At, Kept: bad[0].Kept,
-		Quarantined: f.plan.Input.Mode == batch.Quarantine, Err: bad[0].Err, More: int64(len(bad) - 1)})
+		Quarantined: f.mode(w) == batch.Quarantine, Err: bad[0].Err, More: int64(len(bad) - 1)})
 }

@@ -38,7 +38,7 @@ func (f *Flow) fit(w *work) bool {
 	}
 	w.index = kept
 	f.refuse(w, bad)
-	return len(bad) == 0 || f.plan.Input.Mode != batch.FailFast
+	return len(bad) == 0 || f.mode(w) != batch.FailFast
 }
 
 func (f *Flow) unknownSequences(w *work, unfit map[int32]*fault.Error) {

@@ -1,13 +1,19 @@
 package flow
 
 import (
-	"strings"
-
 	"sluice/batch"
 	"sluice/fault"
 	"sluice/source"
 	"sluice/state"
 )
+
+// mode is what happens to records of the batch that cannot be used. What is replayed out of quarantine goes back there.
+func (f *Flow) mode(w *work) batch.Mode {
+	if w.replayed != nil {
+		return batch.Quarantine
+	}
+	return f.plan.Input.Mode
+}
 
 // quarantine notes records that the batch will keep as they came (D-15).
 func (f *Flow) quarantine(w *work, bad []batch.Bad) {
@@ -16,7 +22,7 @@ func (f *Flow) quarantine(w *work, bad []batch.Bad) {
 			w.place(bad[i].Split, bad[i].At)
 		}
 	}
-	if f.plan.Input.Mode == batch.Quarantine {
+	if f.mode(w) == batch.Quarantine {
 		w.quarantined = append(w.quarantined, bad...)
 	}
 }
@@ -31,22 +37,17 @@ func (w *work) place(split string, at batch.Offset) {
 
 // original is the record that an input row was made of: of a source outside as it came, of a table the row.
 func (f *Flow) original(w *work, row int32) batch.Bad {
-	if keeper, ok := f.source.(source.Keeper); ok {
-		return keeper.Original(&w.rows, int(row))
+	keeper, ok := f.source.(source.Keeper)
+	if !ok || w.replayed != nil { // which has the record in quarantine already
+		return batch.Bad{}
 	}
-	shown := batch.Columns{Len: w.rows.Len}
-	for i, field := range w.rows.Fields {
-		if !strings.HasPrefix(field.Name, "\x00") { // those of the change feed alone
-			shown.Fields, shown.Cols = append(shown.Fields, field), append(shown.Cols, w.rows.Cols[i])
-		}
-	}
-	return batch.Bad{Value: []byte(f.show(shown, int(row)))}
+	return keeper.Original(&w.rows, int(row), w.rng.Splits[w.rows.Pos.Split[row]].Split)
 }
 
 // whole refuses with a row all others that were made of its record: in quarantine is the whole record, and what lies there is not in
 // the table.
 func (f *Flow) whole(w *work, unfit map[int32]*fault.Error) {
-	if f.plan.Input.Mode != batch.Quarantine || len(unfit) == 0 {
+	if f.mode(w) != batch.Quarantine || len(unfit) == 0 {
 		return
 	}
 	why := map[int32]*fault.Error{}
@@ -70,16 +71,12 @@ func (f *Flow) setAside(w *work) (q state.Quarantine, err error) {
 		ids[s.Split] = s.ID
 	}
 	for _, bad := range w.quarantined {
-		e := bad.Err
-		r := state.Quarantined{Split: bad.Split, ID: ids[bad.Split], At: bad.At, Time: bad.Time, Key: bad.Key, Value: bad.Value, Headers: bad.Headers,
-			Code: e.Code.Name, Message: e.Message, Column: e.Column}
-		if e.Cause != nil {
-			r.Message += ": " + e.Cause.Error()
-		}
-		if e.Detail != "" {
-			r.Message += " (" + e.Detail + ")"
-		}
+		r := state.Quarantined{Split: bad.Split, ID: ids[bad.Split], At: bad.At, Time: bad.Time, LogAppend: bad.LogAppend, Key: bad.Key, Value: bad.Value, Headers: bad.Headers}
+		r.Because(bad.Err)
 		q.Put = append(q.Put, r)
+	}
+	if w.replayed != nil {
+		return w.replayedBack(q.Put), nil
 	}
 	held, err := f.state.QuarantinedIn(&w.rng)
 	if err != nil || len(held) == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"sluice/batch"
 	"sluice/fault"
+	"sluice/state"
 )
 
 // End bounds a run.
@@ -27,6 +28,8 @@ type read struct {
 
 	carried chan struct{} // of a large one: closed when it is behind, and nothing is read before; else nil
 	unseen  *fault.Error  // columns that the first records did not have
+
+	replayed []state.Quarantined // of a replay: the records, of which rows were made
 }
 
 // Run applies batches until end is reached, or for ever when end is nil, and returns nil then and when take ends. What is
@@ -39,6 +42,9 @@ func (f *Flow) Run(take, do context.Context, end *End, say func(reason string)) 
 		return err
 	}
 	if err := f.greet(do); err != nil {
+		return err
+	}
+	if err := f.replay(take, do, false); err != nil {
 		return err
 	}
 	reading, stop := context.WithCancel(take)
@@ -58,7 +64,7 @@ func (f *Flow) Run(take, do context.Context, end *End, say func(reason string)) 
 		select {
 		case r, more := <-ahead:
 			if !more {
-				return nil
+				return f.replay(take, do, true)
 			}
 			if r.err != nil {
 				if take.Err() != nil && errors.Is(r.err, take.Err()) {
@@ -114,6 +120,9 @@ func (f *Flow) readAhead(ctx context.Context, end *End, out chan<- read) {
 		began := time.Now()
 		var r read
 		r.rows, r.rng, r.bad, r.err = f.source.Read(ctx, from, limit)
+		if r.err == nil {
+			r.err = f.mend(&r)
+		}
 		r.took = time.Since(began)
 		from = from.With(r.rng)
 		r.end = end != nil && from.Reached(end.Until)

@@ -77,13 +77,13 @@ func (f *Flow) admit(w *work) error {
 	if len(w.bad) == 0 {
 		return nil
 	}
-	w.outcome.Bad += int64(len(w.bad))
-	if f.plan.Input.Mode == batch.FailFast {
+	w.countBad(w.bad)
+	if f.mode(w) == batch.FailFast {
 		f.cutAt(w, w.bad)
 		return nil
 	}
 	f.quarantine(w, w.bad)
-	f.report(w.bad)
+	f.report(w, w.bad)
 	return nil
 }
 
@@ -121,7 +121,7 @@ func (f *Flow) evaluate(ctx context.Context, w *work) error {
 		return err
 	}
 	var refused []eval.Refused
-	if w.result, refused, err = f.statement.RunIsolated(ctx, inputs, w.at, f.plan.Input.Mode == batch.Permissive); err != nil {
+	if w.result, refused, err = f.statement.RunIsolated(ctx, inputs, w.at, f.mode(w) == batch.Permissive); err != nil {
 		return err
 	}
 	bad := make([]batch.Bad, len(refused))
@@ -138,18 +138,18 @@ func (f *Flow) refuse(w *work, bad []batch.Bad) {
 	if len(bad) == 0 {
 		return
 	}
-	w.outcome.Bad += int64(len(bad))
-	if f.plan.Input.Mode == batch.FailFast {
+	w.countBad(bad)
+	if f.mode(w) == batch.FailFast {
 		f.cutAt(w, bad)
 		return
 	}
 	f.quarantine(w, bad)
-	f.report(bad)
+	f.report(w, bad)
 }
 
 // badRow makes a bad record of an input row, with the record itself if it is to be kept.
 func (f *Flow) badRow(w *work, row int32, err *fault.Error) (b batch.Bad) {
-	if f.plan.Input.Mode == batch.Quarantine {
+	if f.mode(w) == batch.Quarantine {
 		b = f.original(w, row)
 	}
 	p := w.rows.Pos
@@ -202,15 +202,15 @@ func (f *Flow) recount(ctx context.Context, w *work) error {
 	return err
 }
 
-// trim keeps the rows made of records before the cut.
+// trim keeps the rows made of records before the cut, and of a replay those of records that have not been refused yet.
 func (f *Flow) trim(w *work) {
 	w.index = nil
-	if w.stop == nil {
+	if w.stop == nil && (w.replayed == nil || w.refused == nil) {
 		return
 	}
 	inside := make([]bool, w.rows.Len)
 	for _, i := range w.stop.keep(w.rows.Pos, w.rng.Splits) {
-		inside[i] = true
+		inside[i] = w.replayed == nil || !w.refused[w.placeOf(i)]
 	}
 	w.index = make([]int32, 0, w.result.Rows.Len)
 	for i, from := range w.result.Row {
@@ -236,7 +236,7 @@ func (f *Flow) expectations(w *work) error {
 	}
 	f.judged.Judge(f.checks, verdicts, n)
 	if f.judged.Refused >= 0 {
-		return f.violation(w, w.row(f.judged.Refused))
+		return f.violated(w, w.row(f.judged.Refused))
 	}
 	w.counts = append(w.counts[:0], f.judged.Counts...)
 	w.outcome.Dropped = f.judged.Dropped
@@ -249,6 +249,17 @@ func (f *Flow) expectations(w *work) error {
 	}
 	w.index = kept
 	return nil
+}
+
+// violated ends the batch, unless the row was made of a record that is replayed: that goes back into quarantine, and the others are judged
+// anew.
+func (f *Flow) violated(w *work, row int32) error {
+	if w.replayed == nil {
+		return f.violation(w, row)
+	}
+	f.refuse(w, []batch.Bad{f.badRow(w, w.result.Row[row], fault.From(f.violation(w, row)))})
+	f.trim(w)
+	return f.expectations(w)
 }
 
 // violation is the error of a batch in which a row must not be: it says which batch it would have been, where the record
@@ -305,6 +316,10 @@ func (w *work) in() (batch.Columns, batch.Column) {
 // advance is what the batch does to the flow's own state.
 func (f *Flow) advance(w *work) (state.Advance, error) {
 	quarantine, err := f.setAside(w)
-	w.outcome.Quarantined = int64(len(quarantine.Put))
-	return state.Advance{Range: w.rng, Time: w.at, Counters: f.counters(w), Complete: w.end && f.end.Complete, Quarantine: quarantine}, err
+	if w.replayed != nil {
+		w.outcome.Replayed = int64(len(quarantine.Drop))
+	} else {
+		w.outcome.Quarantined = int64(len(quarantine.Put))
+	}
+	return state.Advance{Range: w.moved(), Time: w.at, Counters: f.counters(w), Complete: w.end && f.end.Complete, Quarantine: quarantine}, err
 }

@@ -182,7 +182,7 @@ func (f *Flow) greet(ctx context.Context) error {
 // done tells everybody that a batch is committed.
 func (f *Flow) done(w *work, number uint64) {
 	f.batches.Add(1)
-	e := &eventlog.BatchDone{Flow: f.plan.Name, Target: f.plan.Target(), Sink: f.sink != nil, ID: f.id(number, false), Range: w.rng,
+	e := &eventlog.BatchDone{Flow: f.plan.Name, Target: f.plan.Target(), Sink: f.sink != nil, ID: f.id(number, false), Range: w.moved(),
 		Outcome: w.outcome, Stages: w.stages, Time: w.at}
 	for i, c := range w.counts {
 		e.Expectations = append(e.Expectations, eventlog.Expectation{Name: f.checks[i].Name, Dataset: f.plan.Target(), Passed: c.Passed, Failed: c.Failed, Errors: c.Raised})
@@ -201,6 +201,7 @@ var kept = []struct {
 	{"lost", func(o *eventlog.Outcome) *int64 { return &o.Lost }},
 	{"bad", func(o *eventlog.Outcome) *int64 { return &o.Bad }},
 	{"quarantined", func(o *eventlog.Outcome) *int64 { return &o.Quarantined }},
+	{"replayed", func(o *eventlog.Outcome) *int64 { return &o.Replayed }},
 	{"nulled_documents", func(o *eventlog.Outcome) *int64 { return &o.NulledDocuments }},
 	{"nulled_fields", func(o *eventlog.Outcome) *int64 { return &o.NulledFields }},
 	{"dropped", func(o *eventlog.Outcome) *int64 { return &o.Dropped }},

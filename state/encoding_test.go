@@ -364,7 +364,7 @@ func TestValuesAreGolden(t *testing.T) {
 		{"bound", mustJSON(boundRecord{Position: recordPosition(batch.Position{{Split: "t/0", ID: "i", Next: batch.Offset{At: 3}}}), Time: 9}), hex.EncodeToString([]byte(`{"position":[{"split":"t/0","id":"i","at":3}],"time":9}`))},
 		{"flow", mustJSON(flowRecord{1, 2, "q", "t__quarantine"}), hex.EncodeToString([]byte(`{"id":1,"generation":2,"fingerprint":"q","quarantine":"t__quarantine"}`))},
 		{"quarantine", record.encode(), "0174" + "026964" + "0a" + "00" + "01" + "02" + "016800" + "01670200" + "0143" + "0145" + "0163" + "0e" + "03"},
-		{"quarantine's size", QuarantineSize{1, 2}.encode(), "0204"},
+		{"quarantine's size", QuarantineSize{Records: 1, Bytes: 2}.encode(), "0204"},
 		{"plan", mustJSON(planHeader{Number: 1, Tried: []uint64{3, 4}, Time: 2, Splits: recordSplits([]batch.SplitRange{everySplitField()}), Fields: recordFields(ticks.Fields[:1]), Rows: 1, Chunks: 1}),
 			hex.EncodeToString([]byte(`{"number":1,"tried":[3,4],"time":2,"splits":[{"split":"t","id":"i","at":1,"index":2,"to":3,"to_index":4,"records":5,"bytes":6,"end":7,"time":8,"nulls":9,"lost":10}],"fields":[{"name":"k","type":{"kind":"STRING"}}],"rows":1,"chunks":1}`))},
 		{"identity", mustJSON(identityRecord{1, "ab", 2, "p"}), hex.EncodeToString([]byte(`{"format":1,"id":"ab","epoch":2,"pipeline":"p"}`))},

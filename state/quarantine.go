@@ -25,8 +25,22 @@ type Quarantined struct {
 	Code       string // of the error
 	Message    string
 	Column     string // that the error is about, "" where it is about no one column
-	BatchTime  int64  // of the batch that read it last, microseconds
+	BatchTime  int64  // of the batch that read it last, or replayed it, microseconds
 	Generation uint64 // of the flow then
+	LogAppend  bool   // Time is the broker's, not the producer's
+
+	Mend // what was done about it; a batch that puts a record in again does not touch it
+}
+
+// Because notes why a record is refused.
+func (q *Quarantined) Because(e *fault.Error) {
+	q.Code, q.Message, q.Column = e.Code.Name, e.Message, e.Column
+	if e.Cause != nil {
+		q.Message += ": " + e.Cause.Error()
+	}
+	if e.Detail != "" {
+		q.Message += " (" + e.Detail + ")"
+	}
 }
 
 // Place is where a record stands.
@@ -35,8 +49,8 @@ type Place struct {
 	At        batch.Offset
 }
 
-// Quarantine is what a batch does to the quarantine of its flow: records that are put in, and such that leave since they
-// were read again and are no longer refused. No place is in it twice.
+// Quarantine is what a batch does to the quarantine of its flow: records that are put in, and such of which rows were made:
+// they leave, but for those whose edit is in force, which stay for the next time (D-31). No place is in it twice.
 type Quarantine struct {
 	Put  []Quarantined
 	Drop []Place
@@ -44,8 +58,24 @@ type Quarantine struct {
 
 // QuarantineSize is how much a flow has in quarantine.
 type QuarantineSize struct {
-	Records int64
+	Records int64 // those of which rows were made by an edit are not counted
 	Bytes   int64 // of keys and values in the store, before compression
+	Ordered int64 // records that are to be replayed
+	InForce int64 // records whose edit is used when they are read again
+}
+
+// add counts an entry, or takes it out with by = -1.
+func (n *QuarantineSize) add(q *Quarantined, bytes int, by int64) {
+	n.Bytes += by * int64(bytes)
+	if q.Replayed == 0 {
+		n.Records += by
+	}
+	if q.Ordered {
+		n.Ordered += by
+	}
+	if q.InForce {
+		n.InForce += by
+	}
 }
 
 // put adds what a batch does to the flow's quarantine to its write, and returns the size after it. It takes numbers of splits, so
@@ -63,28 +93,50 @@ func (q *Quarantine) put(b *pebble.Batch, f *Flow, batchTime int64) (QuarantineS
 	if err != nil {
 		return size, err
 	}
+	generation := f.Generation()
 	for i, k := range keys {
-		old, err := f.store.get(f.store.db, k)
+		old, err := f.entry(k, &size)
 		if err != nil {
 			return size, err
 		}
-		if old != nil {
-			size.Records--
-			size.Bytes -= int64(len(k) + len(old))
-		}
-		if i >= len(q.Put) {
+		var r *Quarantined
+		switch {
+		case i < len(q.Put):
+			r = &q.Put[i]
+			r.refusedAgain(old)
+		case old != nil && old.InForce:
+			r = old
+			r.Ordered, r.Replayed = false, max(batchTime, 1)
+		default:
 			must(b.Delete(k, nil))
 			continue
 		}
-		r := &q.Put[i]
-		r.BatchTime, r.Generation = batchTime, f.Generation()
-		v := r.encode()
-		must(b.Set(k, v, nil))
-		size.Records++
-		size.Bytes += int64(len(k) + len(v))
+		r.BatchTime, r.Generation = batchTime, generation
+		size.set(b, k, r)
 	}
 	must(b.Set(idKey(kindQuarantine, f.record.ID), size.encode(), nil))
 	return size, nil
+}
+
+// entry returns what is under a key, or nil, and takes it out of size.
+func (f *Flow) entry(k []byte, size *QuarantineSize) (*Quarantined, error) {
+	v, err := f.store.get(f.store.db, k)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	q, err := decodeQuarantined(parseRowKey(k), v)
+	if err != nil {
+		return nil, f.store.readFailed(err)
+	}
+	size.add(&q, len(k)+len(v), -1)
+	return &q, nil
+}
+
+// set writes an entry and counts it.
+func (n *QuarantineSize) set(b *pebble.Batch, k []byte, q *Quarantined) {
+	v := q.encode()
+	must(b.Set(k, v, nil))
+	n.add(q, len(k)+len(v), 1)
 }
 
 // quarantineKeys are the keys of places.
@@ -122,27 +174,32 @@ func (f *Flow) Quarantined() QuarantineSize {
 
 // QuarantinedIn returns the places of a range that have a record in quarantine, split by split.
 func (f *Flow) QuarantinedIn(r *batch.Range) ([]Place, error) {
-	if f.Quarantined().Records == 0 {
+	if f.Quarantined() == (QuarantineSize{}) {
 		return nil, nil
 	}
+	var out []Place
+	err := f.eachIn(r, func(s *batch.SplitRange, p rowPosition, _ []byte) error {
+		out = append(out, Place{s.Split, s.ID, batch.Offset{At: p.offset, Index: p.index}})
+		return nil
+	})
+	return out, err
+}
+
+// eachIn visits the entries of a range, split by split.
+func (f *Flow) eachIn(r *batch.Range, visit func(s *batch.SplitRange, p rowPosition, v []byte) error) error {
 	numbers, err := f.numbersOf(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var out []Place
-	for i, s := range r.Splits {
+	for i := range r.Splits {
+		s := &r.Splits[i]
 		from := quarantineKey(f.record.ID, rowPosition{numbers[i], s.From.At, s.From.Index})
 		to := quarantineKey(f.record.ID, rowPosition{numbers[i], s.To.At, s.To.Index})
-		err := f.store.each(f.store.db, from, to, func(k, _ []byte) error {
-			p := parseRowKey(k)
-			out = append(out, Place{s.Split, s.ID, batch.Offset{At: p.offset, Index: p.index}})
-			return nil
-		})
-		if err != nil {
-			return nil, err
+		if err := f.store.each(f.store.db, from, to, func(k, v []byte) error { return visit(s, parseRowKey(k), v) }); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // SetQuarantine says which table shows what the flow has in quarantine. It is kept, so that a store beside a stopped daemon
@@ -175,16 +232,24 @@ func (f *Flow) loadQuarantine() (err error) {
 }
 
 func (n QuarantineSize) encode() []byte {
-	return binary.AppendVarint(binary.AppendVarint(nil, n.Records), n.Bytes)
+	b := binary.AppendVarint(binary.AppendVarint(nil, n.Records), n.Bytes)
+	if n.Ordered == 0 && n.InForce == 0 {
+		return b
+	}
+	return binary.AppendVarint(binary.AppendVarint(b, n.Ordered), n.InForce)
 }
 
 func decodeQuarantineSize(b []byte) (n QuarantineSize, err error) {
 	r := reader{b: b}
-	n = QuarantineSize{r.varint(), r.varint()}
+	n = QuarantineSize{Records: r.varint(), Bytes: r.varint()}
+	if len(r.b) > 0 {
+		n.Ordered, n.InForce = r.varint(), r.varint()
+	}
 	return n, r.done()
 }
 
-// encode is the value of an entry: split, id, time of the record, key, value, headers, error, batch time, generation.
+// encode is the value of an entry: split, id, time of the record, key, value, headers, error, batch time, generation; then, unless
+// all of it is empty, marks, the edit, and when it was replayed.
 func (q *Quarantined) encode() []byte {
 	b := appendText(appendText(nil, q.Split), q.ID)
 	b = binary.AppendVarint(b, q.Time)
@@ -194,7 +259,29 @@ func (q *Quarantined) encode() []byte {
 		b = appendBytes(appendText(b, h.Key), h.Value)
 	}
 	b = appendText(appendText(appendText(b, q.Code), q.Message), q.Column)
-	return binary.AppendUvarint(binary.AppendVarint(b, q.BatchTime), q.Generation)
+	b = binary.AppendUvarint(binary.AppendVarint(b, q.BatchTime), q.Generation)
+	marks := q.marks()
+	if marks == 0 && !q.Edited() && q.Replayed == 0 {
+		return b
+	}
+	b = appendBytes(appendBytes(append(b, marks), q.EditedKey), q.EditedValue)
+	return binary.AppendVarint(b, q.Replayed)
+}
+
+// Marks of an entry, as they lie on disk.
+const (
+	markOrdered = 1 << iota
+	markInForce
+	markLogAppend
+)
+
+func (q *Quarantined) marks() (m byte) {
+	for i, set := range [...]bool{q.Ordered, q.InForce, q.LogAppend} {
+		if set {
+			m |= 1 << i
+		}
+	}
+	return m
 }
 
 // appendBytes appends bytes that may be null: a length that is one too much, or 0.
@@ -226,6 +313,11 @@ func decodeQuarantined(at rowPosition, b []byte) (q Quarantined, err error) {
 	}
 	q.Code, q.Message, q.Column = string(r.text()), string(r.text()), string(r.text())
 	q.BatchTime, q.Generation = r.varint(), r.uvarint()
+	if len(r.b) > 0 {
+		marks := r.take(1)[0]
+		q.Ordered, q.InForce, q.LogAppend = marks&markOrdered != 0, marks&markInForce != 0, marks&markLogAppend != 0
+		q.EditedKey, q.EditedValue, q.Replayed = r.bytes(), r.bytes(), r.varint()
+	}
 	return q, r.done()
 }
 
@@ -236,8 +328,7 @@ func (s *Store) checkQuarantine(f *Flow) error {
 		if q.Split == "" || q.Code == "" {
 			return s.corrupt("a record of flow %s in quarantine has no split or no error", f.name)
 		}
-		found.Records++
-		found.Bytes += int64(len(k) + size)
+		found.add(&q, len(k)+size, 1)
 		return nil
 	})
 	if err == nil && found != f.quarantine {

@@ -28,6 +28,10 @@ func QuarantineFields() []batch.Field {
 		{Name: "error_column", Type: text},
 		{Name: "batch_time", Type: time, NotNull: true},
 		{Name: "generation", Type: number, NotNull: true},
+		{Name: "status", Type: text, NotNull: true},
+		{Name: "edited_key", Type: bytes},
+		{Name: "edited_value", Type: bytes},
+		{Name: "replayed", Type: time},
 	}
 }
 
@@ -172,11 +176,7 @@ func (q *Quarantined) cell(name, flow string, b *batch.Builder) {
 	case "index":
 		batch.Append(b, q.At.Index)
 	case "timestamp":
-		if q.Time == 0 {
-			b.AppendNull()
-			return
-		}
-		batch.Append(b, q.Time)
+		appendTime(b, q.Time)
 	case "key":
 		bytes(b, q.Key)
 	case "value":
@@ -203,5 +203,22 @@ func (q *Quarantined) cell(name, flow string, b *batch.Builder) {
 		batch.Append(b, q.BatchTime)
 	case "generation":
 		batch.Append(b, int64(q.Generation))
+	case "status":
+		text(q.Status())
+	case "edited_key":
+		bytes(b, q.EditedKey)
+	case "edited_value":
+		bytes(b, q.EditedValue)
+	case "replayed":
+		appendTime(b, q.Replayed)
 	}
+}
+
+// appendTime appends microseconds; 0 is no time.
+func appendTime(b *batch.Builder, at int64) {
+	if at == 0 {
+		b.AppendNull()
+		return
+	}
+	batch.Append(b, at)
 }

@@ -22,11 +22,11 @@ import (
 func (a *app) dlqCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dlq",
-		Short: "Look at the records in quarantine (mode => 'QUARANTINE')",
+		Short: "Look at the records in quarantine (mode => 'QUARANTINE'), mend and replay them",
 		Args:  noArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.dlqListCmd(), a.dlqShowCmd(), a.dlqExportCmd())
+	c.AddCommand(a.dlqListCmd(), a.dlqShowCmd(), a.dlqExportCmd(), a.dlqEditCmd(), a.dlqReplayCmd(), a.dlqForgetCmd())
 	return c
 }
 
@@ -35,12 +35,20 @@ type chosen struct {
 	table, flow, split, code string
 	at                       *batch.Offset
 	id                       string
+	replayed                 bool // also those of which rows were made
 }
 
 func (w *chosen) flags(c *cobra.Command) {
 	c.Flags().StringVar(&w.flow, "flow", "", "records of this flow alone")
 	c.Flags().StringVar(&w.split, "split", "", "records of this split alone: topic/partition, a path, a table")
 	c.Flags().StringVar(&w.code, "code", "", "records with this error alone")
+}
+
+// exact are the flags that tell records of one name apart.
+func (w *chosen) exact(c *cobra.Command) {
+	c.Flags().StringVar(&w.flow, "flow", "", "the flow that could not use it")
+	c.Flags().StringVar(&w.table, "table", "", "the table or sink that it was for")
+	c.Flags().StringVar(&w.id, "split-id", "", "the topic id, where a topic of that name was made anew")
 }
 
 // where is the condition of a query.
@@ -53,6 +61,9 @@ func (w *chosen) where() string {
 	}
 	if w.at != nil {
 		parts = append(parts, fmt.Sprintf("offset = %d AND index = %d", w.at.At, w.at.Index))
+	}
+	if !w.replayed {
+		parts = append(parts, "replayed IS NULL")
 	}
 	if parts == nil {
 		return ""
@@ -197,61 +208,54 @@ const recordName = "CASE WHEN index = 0 THEN concat(split, '@', CAST(offset AS S
 
 func (a *app) dlqListCmd() *cobra.Command {
 	var w chosen
-	limit := 0
+	limit, all := 0, false
 	c := &cobra.Command{
 		Use:   "list [TABLE]",
 		Short: "List the records in quarantine, of all tables and sinks or of one",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			w.table = strings.Join(args, "")
-			t, err := a.quarantined(c.Context(), &w, "flow, "+recordName+", timestamp, octet_length(value) AS bytes, error_code, error_column, error_message", limit)
+			w.replayed = all
+			t, err := a.quarantined(c.Context(), &w, "flow, "+recordName+", timestamp, octet_length(value) AS bytes, status, error_code, error_column, error_message", limit)
 			if err != nil {
 				return err
 			}
 			if t.columns == nil {
-				t.columns = []string{"table", "flow", "record", "timestamp", "bytes", "error_code", "error_column", "error_message"}
+				t.columns = []string{"table", "flow", "record", "timestamp", "bytes", "status", "error_code", "error_column", "error_message"}
 			}
 			return a.print(t)
 		},
 	}
 	w.flags(c)
 	c.Flags().IntVarP(&limit, "limit", "n", 0, "list at most so many")
+	c.Flags().BoolVar(&all, "all", false, "list also those whose edits were replayed, and are kept for the next full refresh")
 	return c
 }
 
 func (a *app) dlqShowCmd() *cobra.Command {
 	var w chosen
-	key, whole := false, false
+	key, whole, edited := false, false, false
 	c := &cobra.Command{
 		Use:   "show RECORD",
 		Short: "Print the bytes of a record in quarantine as they came, or with --whole all that is known of it",
 		Args:  exactArgs(1, "a record, as dlq list names it"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := recordAt(args[0], &w); err != nil {
-				return err
-			}
-			t, err := a.quarantined(c.Context(), &w, "*", 0)
+			t, err := a.quarantinedOne(c.Context(), &w, args[0])
 			if err != nil {
 				return err
-			}
-			switch len(t.rows) {
-			case 1:
-			case 0:
-				return fault.New(fault.NotInQuarantine, "no record %s is in quarantine", args[0]).WithHint("`processor dlq list` names those that are")
-			default:
-				return fault.New(fault.NotInQuarantine, "%d records %s are in quarantine", len(t.rows), args[0]).
-					WithHint("choose one with --flow, --table or --split-id; --flow and split_id are in `processor dlq export`")
 			}
 			if whole {
 				return a.print(t)
 			}
 			name := map[bool]string{true: "key", false: "value"}[key]
+			if edited {
+				return writeBytes(a.out, a.err, name, latest(t.row(0), name))
+			}
 			return writeBytes(a.out, a.err, name, t.row(0)[name])
 		},
 	}
-	c.Flags().StringVar(&w.flow, "flow", "", "the flow that could not use it")
-	c.Flags().StringVar(&w.table, "table", "", "the table or sink that it was for")
-	c.Flags().StringVar(&w.id, "split-id", "", "the topic id, where a topic of that name was made anew")
+	w.exact(c)
+	c.Flags().BoolVar(&edited, "edited", false, "print them as they were edited, if they were")
 	c.Flags().BoolVar(&key, "key", false, "print the key, not the value")
 	c.Flags().BoolVar(&whole, "whole", false, "print all columns, as -o says; bytes are in base64")
 	c.MarkFlagsMutuallyExclusive("key", "whole")
@@ -288,6 +292,26 @@ func (a *app) dlqExportCmd() *cobra.Command {
 	w.flags(c)
 	c.Flags().BoolVar(&values, "values", false, "print the bytes of the values, each with a line end behind it")
 	return c
+}
+
+// quarantinedOne is the one record that is called by a name.
+func (a *app) quarantinedOne(ctx context.Context, w *chosen, name string) (table, error) {
+	if err := recordAt(name, w); err != nil {
+		return table{}, err
+	}
+	w.replayed = true
+	t, err := a.quarantined(ctx, w, "*", 0)
+	if err != nil {
+		return t, err
+	}
+	switch len(t.rows) {
+	case 1:
+		return t, nil
+	case 0:
+		return t, fault.New(fault.NotInQuarantine, "no record %s is in quarantine", name).WithHint("`processor dlq list` names those that are")
+	}
+	return t, fault.New(fault.NotInQuarantine, "%d records %s are in quarantine", len(t.rows), name).
+		WithHint("choose one with --flow, --table or --split-id; --flow and split_id are in `processor dlq export`")
 }
 
 // row is a row by the names of its columns.

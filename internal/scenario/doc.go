@@ -33,6 +33,8 @@
 //	                                                               which nobody takes notice, fails the test
 //	fault sink SINK [times=N] [done]                               a sink of any kind refuses its next batches; with "done", after it has taken them
 //	reset FLOW                                                     resets the flow's checkpoint
+//	dlq edit | replay | forget [flow=F] [code=C]                   edits, replays or forgets records in quarantine: those with the values in the input, all
+//	                                                               without one. Of edit the input is a value, and the new one, for each
 //	fail SINK [times=N] [final]                                    the sink refuses its next batches
 //	hold SINK                                                      the sink gives no answer to its next batch
 //	table NAME | query                                             rows of a table, or of the query in the input, sorted

@@ -232,7 +232,7 @@ func (r *run) settled(ctx context.Context, f *plan.Flow) bool {
 		return false
 	}
 	info := flow.Info()
-	if info.Start == nil || info.Planned || f.Sink != nil && info.Generation > 0 && info.NextBatch == 0 {
+	if info.Start == nil || info.Planned || info.Quarantined.Ordered > 0 || f.Sink != nil && info.Generation > 0 && info.NextBatch == 0 {
 		return false
 	}
 	end, err := r.daemon.End(ctx, f.Name)

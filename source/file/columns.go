@@ -159,8 +159,3 @@ func (c *columns) output(set *columnSet, rows int) batch.Columns {
 	}
 	return out
 }
-
-// Original implements source.Keeper: the bytes of the record, without what separates records.
-func (s *Source) Original(rows *batch.Columns, row int) batch.Bad {
-	return batch.Bad{Value: append([]byte{}, rows.Col(source.RecordColumn).Text(row)...)}
-}

@@ -73,6 +73,7 @@ func (s *Source) begin(o *opened) error {
 			e.Message = o.path + ": " + e.Message
 			return e
 		}
+		s.headers.see(o.path, o.data[spans[0].Start:spans[0].End])
 	}
 	if o.use(used); o.from > 0 {
 		return s.skipTo(o, o.from)

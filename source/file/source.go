@@ -37,6 +37,7 @@ type Source struct {
 	listing []listed // of a stream: what was found when there was last nothing to read
 	warn    func(*fault.Error)
 	warned  map[string]bool
+	headers headers
 }
 
 // New makes a Source. No file is touched.

@@ -28,12 +28,14 @@ type taking struct {
 	bytes   int64
 	splits  []batch.SplitRange // in the order of reading
 	bad     []batch.Bad
+	headers *headers
 }
 
 // take reads parts until a limit is reached. A fault that comes after records were read is left for the next Read, which
 // meets it again.
 func (s *Source) take(ctx context.Context, parts []part, limit batch.Limit) (*taking, error) {
-	t := &taking{set: s.columns.begin(), columns: s.columns, limit: limit}
+	t := &taking{set: s.columns.begin(), columns: s.columns, limit: limit, headers: &s.headers}
+	s.headers.next()
 	for i, p := range parts {
 		if t.full(s.opts.maxBytes) || s.opts.maxFiles > 0 && i == s.opts.maxFiles {
 			break
@@ -83,6 +85,9 @@ func (t *taking) moved() bool { return len(t.splits) > 0 }
 // takeFile reads an open file until its part ends or a limit is reached.
 func (s *Source) takeFile(ctx context.Context, t *taking, o *opened) error {
 	t.columns.file(o.listed, s.dir)
+	if s.columns.reader.Header != nil {
+		s.headers.see(o.path, nil)
+	}
 	from := o.from
 	for o.at < o.to && !t.full(s.opts.maxBytes) {
 		if err := ctx.Err(); err != nil {
@@ -155,7 +160,7 @@ func (t *taking) decode(o *opened, spans []format.Span) {
 	for i, span := range spans {
 		if len(bad) > 0 && bad[0].Index == i {
 			t.bad = append(t.bad, batch.Bad{Split: o.path, At: batch.Offset{At: o.at + int64(span.Start)},
-				Value: slices.Clone(c.values[i]), Kept: bad[0].Kept, Err: bad[0].Err})
+				Value: slices.Clone(c.values[i]), Headers: t.headers.beside(o.path), Kept: bad[0].Kept, Err: bad[0].Err})
 			kept := bad[0].Kept
 			if bad = bad[1:]; !kept {
 				continue

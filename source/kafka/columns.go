@@ -98,6 +98,11 @@ func (c *columns) build(t *taken) (batch.Columns, []batch.Bad, error) {
 	set := &c.sets[c.turn]
 	c.turn = 1 - c.turn
 	set.reset()
+	return c.make(set, t)
+}
+
+// make is build into a set of columns that is empty.
+func (c *columns) make(set *columnSet, t *taken) (batch.Columns, []batch.Bad, error) {
 	var bad []format.BadValue
 	if c.decoder != nil && len(t.values) > 0 {
 		bad = c.decoder.Decode(t.values, set.decoded)
@@ -210,10 +215,10 @@ func (t *taken) badRecord(r refused) (batch.Bad, error) {
 		return batch.Bad{}, corrupt(m.p, r.offset, err)
 	}
 	if r.large > 0 {
-		return batch.Bad{Split: m.p.split, At: batch.Offset{At: r.offset}, Time: rec.time * 1000}, nil
+		return batch.Bad{Split: m.p.split, At: batch.Offset{At: r.offset}, Time: rec.time * 1000, LogAppend: rec.logAppend}, nil
 	}
 	return batch.Bad{
-		Split: m.p.split, At: batch.Offset{At: r.offset}, Time: rec.time * 1000,
+		Split: m.p.split, At: batch.Offset{At: r.offset}, Time: rec.time * 1000, LogAppend: rec.logAppend,
 		Key: slices.Clone(rec.key), Value: slices.Clone(rec.value), Headers: rec.cloneHeaders(),
 	}, nil
 }

@@ -288,7 +288,7 @@ func TestOriginal(t *testing.T) {
 			t.Fatal(cols.Len, err)
 		}
 		for i, want := range sent {
-			got := s.Original(&cols, i)
+			got := s.Original(&cols, i, topic+"/0")
 			if !reflect.DeepEqual(got.Key, want.Key) || !reflect.DeepEqual(got.Value, want.Value) || got.Time != at.UnixMicro() || len(got.Headers) != len(want.Headers) {
 				t.Errorf("%d: got %+v", i, got)
 			}

@@ -89,6 +89,8 @@ type record struct {
 	key     []byte
 	value   []byte
 	headers []byte // count and pairs, not parsed
+
+	logAppend bool // time is the broker's
 }
 
 // parseRecord reads the record at data[at:], the uncompressed records of b, and returns where the next one begins.
@@ -105,7 +107,7 @@ func (b *recordBatch) parseRecord(r *record, data []byte, at int) (next int, err
 	if !ok1 || !ok2 || offsetDelta < 0 {
 		return 0, errShortRecord
 	}
-	r.offset, r.time = b.first+offsetDelta, b.time
+	r.offset, r.time, r.logAppend = b.first+offsetDelta, b.time, b.appendTime
 	if !b.appendTime {
 		r.time += timeDelta
 	}
