@@ -24,6 +24,8 @@ var (
 	InvalidJSONSchema    = define("DATATYPE_MISMATCH.INVALID_JSON_SCHEMA", User, AfterChange, "from_json and to_json work on structs, arrays and maps.")
 	InvalidOptions       = define("INVALID_OPTIONS", User, AfterChange, "The options of a function are not map('name', 'value', ...), or one of them is not known.")
 	ParseModeUnsupported = define("PARSE_MODE_UNSUPPORTED", User, AfterChange, "from_json has no mode of this name.")
+	LambdaArguments      = define("INVALID_LAMBDA_FUNCTION_CALL.NUM_ARGS_MISMATCH", User, AfterChange, "A function in the arguments of another one has not as many parameters as it is given.")
+	LambdaDuplicate      = define("INVALID_LAMBDA_FUNCTION_CALL.DUPLICATE_ARG_NAMES", User, AfterChange, "A function in the arguments of another one has two parameters of one name.")
 	DataDiffTypes        = define("DATATYPE_MISMATCH.DATA_DIFF_TYPES", User, AfterChange, "Expressions that must have one type have types without a common one.")
 	OperandsDiffer       = define("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", User, AfterChange, "The two sides of an operator have types without a common one.")
 	OperandWrongType     = define("DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", User, AfterChange, "An operator does not take values of this type.")

@@ -36,7 +36,7 @@ func register(families ...map[string]func(*Spec) (Function, error)) {
 	}
 }
 
-func init() { register(texts, patterns, hashes, numbers, times, arrays, maps) }
+func init() { register(texts, patterns, hashes, numbers, times, arrays, maps, casts) }
 
 // New makes a function.
 func New(s Spec) (Function, error) {

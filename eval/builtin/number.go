@@ -13,7 +13,7 @@ import (
 var numbers = map[string]func(*Spec) (Function, error){
 	"shiftleft": shifting(func(v int64, n uint, width int) int64 { return v << n }), "shiftright": shifting(func(v int64, n uint, width int) int64 { return v >> n }),
 	"shiftrightunsigned": shifting(func(v int64, n uint, width int) int64 { return int64(uint64(v) << (64 - width) >> (64 - width) >> n) }),
-	"conv":               plain(conv), "bin": plain(bin), "bit_get": plain(bitGet), "bround": newBround, "factorial": plain(factorial),
+	"conv":               plain(conv), "bin": plain(bin), "bit_get": plain(bitGet), "bround": newBround, "round_decimal": newRoundDecimal, "factorial": plain(factorial),
 	"rint": ofDouble(math.RoundToEven), "expm1": ofDouble(math.Expm1),
 	"log1p": plain(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
 		if x := doubleAt(&args[0], i); x <= -1 {

@@ -214,24 +214,6 @@ func newToUTC(s *Spec) (Function, error) {
 	}), err
 }
 
-// LoadZone knows the names of the zones' database and offsets such as +05:30.
-func LoadZone(name string) (*time.Location, error) {
-	if len(name) == 6 && (name[0] == '+' || name[0] == '-') && name[3] == ':' {
-		if t, err := time.Parse("-07:00", name); err == nil {
-			_, seconds := t.Zone()
-			return time.FixedZone(name, seconds), nil
-		}
-	}
-	if name == "" || name == "Local" {
-		return nil, fault.New(fault.InvalidTimeZone, "there is no time zone %q", name)
-	}
-	loc, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, fault.New(fault.InvalidTimeZone, "there is no time zone %q", name)
-	}
-	return loc, nil
-}
-
 // newMakeTimestamp makes a local time of year, month, day, hour, minute and seconds in microseconds. Sixty seconds are the next
 // minute.
 func newMakeTimestamp(*Spec) (Function, error) {

@@ -62,7 +62,7 @@ func (f *frame) bindNew(e syntax.Expr) value {
 	case *syntax.Star:
 		return f.fail(fault.New(fault.UnsupportedQuery, "* stands where there must be one value").At(e.Pos))
 	case *syntax.Lambda:
-		return f.fail(fault.New(fault.UnsupportedFunction, "functions that take a function are not supported").At(e.Pos))
+		return f.fail(fault.New(fault.UnsupportedFunction, "a function stands where there must be a value").At(e.Pos).WithHint("functions that take one are listed in docs/sql.md"))
 	}
 	return f.fail(fault.New(fault.UnsupportedQuery, "this expression is not supported").At(e.Position()))
 }

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sluice/batch"
@@ -13,6 +14,8 @@ func castable(from, to batch.Type) bool {
 	switch {
 	case from.Equal(to) || from.Kind == batch.Void:
 		return to.Kind != batch.Interval || from.Kind == batch.Interval
+	case from.IsNested() && to.Kind == batch.String:
+		return writable(from)
 	case from.IsNested() || to.IsNested():
 		if from.Kind != to.Kind || len(from.Fields) != len(to.Fields) {
 			return false
@@ -39,6 +42,33 @@ func castable(from, to batch.Type) bool {
 	return isTime(to)
 }
 
+// writable reports whether a nested value can be written as text: what it has of atomic values.
+func writable(t batch.Type) bool {
+	for _, f := range t.Fields {
+		if !isAtomic(f.Type) && f.Type.Kind != batch.Void && !(f.Type.IsNested() && writable(f.Type)) {
+			return false
+		}
+	}
+	return true
+}
+
+// failing reports whether Spark takes a cast as one that fails for some values.
+func failing(from, to batch.Type) bool {
+	switch {
+	case from.Equal(to) || to.Kind == batch.String || to.Kind == batch.Binary:
+		return false
+	case from.Kind == batch.String || to.Kind == batch.Date && from.Kind != batch.Timestamp || to.Kind == batch.Decimal:
+		return true
+	case from.Kind == batch.Timestamp:
+		return to.IsInteger() && to.Kind != batch.BigInt
+	}
+	return to.Kind == batch.Timestamp && isFractional(from) || to.IsInteger() && (isFractional(from) || from.Kind == batch.Decimal)
+}
+
+func holdsBytes(t batch.Type) bool {
+	return t.Kind == batch.Binary || slices.ContainsFunc(t.Fields, func(f batch.Field) bool { return holdsBytes(f.Type) })
+}
+
 // cast is CAST or TRY_CAST as the user wrote it.
 func (f *frame) cast(v value, to batch.Type, try bool) value {
 	if isBroken(v) {
@@ -46,11 +76,17 @@ func (f *frame) cast(v value, to batch.Type, try bool) value {
 	}
 	if !castable(v.typ, to) {
 		if v.typ.IsNested() && to.Kind == batch.String {
-			return f.fail(fault.New(fault.UnsupportedMeaning, "%s is not cast to STRING", v.typ).At(v.pos).WithHint("cast its members"))
+			return f.fail(fault.New(fault.UnsupportedMeaning, "%s is not cast to STRING", v.typ).At(v.pos).WithHint("take its members that are no VARIANT"))
 		}
 		return f.fail(fault.New(fault.CannotCast, "%s cannot be cast to %s", v.typ, to).At(v.pos))
 	}
-	if try && v.typ.Kind == batch.Binary && to.Kind == batch.String { // Spark keeps bytes that are no UTF-8
+	if v.typ.Kind == batch.Decimal && v.typ.Scale > 20 && to.Kind == batch.Timestamp { // Spark rounds to 34 digits first
+		return f.fail(fault.New(fault.UnsupportedMeaning, "%s is not cast to TIMESTAMP", v.typ).At(v.pos).WithHint("CAST it to DECIMAL(38,20) first"))
+	}
+	if try && v.typ.Kind == batch.Map && failing(v.typ.Fields[0].Type, to.Fields[0].Type) { // a key would be NULL
+		return f.fail(fault.New(fault.CannotCast, "%s cannot be cast to %s by TRY_CAST", v.typ, to).At(v.pos).WithHint("CAST it"))
+	}
+	if try && holdsBytes(v.typ) && to.Kind == batch.String { // Spark keeps bytes that are no UTF-8
 		return f.fail(fault.New(fault.UnsupportedMeaning, "TRY_CAST from BINARY to STRING is not supported").At(v.pos).WithHint("CAST fails for bytes that are no UTF-8"))
 	}
 	return f.convert(v, to, try)
@@ -61,8 +97,6 @@ func (f *frame) convert(v value, to batch.Type, try bool) value {
 	switch {
 	case v.typ.Equal(to) || isBroken(v):
 		return v
-	case writesFloat(v.typ, to): // DuckDB writes more digits than a FLOAT has
-		return f.fail(fault.New(fault.UnsupportedMeaning, "a FLOAT is not cast to STRING").At(v.pos).WithHint("CAST it to DOUBLE or DECIMAL first"))
 	case v.typ.Kind == batch.Void || v.isNull():
 		out := v
 		out.typ, out.sql = to, fmt.Sprintf("CAST(NULL AS %s)", duckType(to))
@@ -72,7 +106,7 @@ func (f *frame) convert(v value, to batch.Type, try bool) value {
 			return out
 		}
 	}
-	c := caster{zone: f.zone, try: try}
+	c := caster{binder: f.binder, try: try}
 	out := derive(to, c.write(v.sql, v.typ, to), v)
 	out.pos, out.name, out.notNull = v.pos, v.name, v.notNull && !try
 	if c.raises && !try {
@@ -81,21 +115,9 @@ func (f *frame) convert(v value, to batch.Type, try bool) value {
 	return out
 }
 
-// writesFloat reports whether a cast makes a text of a FLOAT.
-func writesFloat(from, to batch.Type) bool {
-	if from.IsNested() && len(from.Fields) == len(to.Fields) {
-		for i := range from.Fields {
-			if writesFloat(from.Fields[i].Type, to.Fields[i].Type) {
-				return true
-			}
-		}
-	}
-	return from.Kind == batch.Float && to.Kind == batch.String
-}
-
 // caster writes casts.
 type caster struct {
-	zone   *zone
+	*binder
 	try    bool
 	raises bool // some value may fail
 	depth  int  // lambdas around what is written
@@ -113,19 +135,24 @@ func (c *caster) cast(x string, to batch.Type) string {
 // safe is a cast of DuckDB's own that fails for no value.
 func safe(x string, to batch.Type) string { return fmt.Sprintf("CAST(%s AS %s)", x, duckType(to)) }
 
-// invalid is what a text becomes that is no value of type to.
-func (c *caster) invalid(x string, to batch.Type) string {
-	c.raises = true
+// builtin is a cast that package builtin computes.
+func (c *caster) builtin(name, x string, from, to batch.Type) string {
+	f := Function{Name: name, Args: []batch.Type{from}, Result: to}
 	if c.try {
-		return "NULL"
+		f.Options = [][2]string{{"try", "true"}}
 	}
-	return raise(fault.CastInvalidInput, fmt.Sprintf("'the value ''' || %s || ''' of the type STRING cannot be cast to %s'", x, to), to)
+	handle := Placeholder(c.function(f))
+	_, quiet := f.External()
+	return fmt.Sprintf("%s(%s, %s)", quiet, handle, x)
 }
 
 func (c *caster) write(x string, from, to batch.Type) string {
 	switch {
 	case from.Equal(to):
 		return x
+	case from.IsNested() && to.Kind == batch.String:
+		c.raises = true // bytes that are no UTF-8
+		return c.builtin("to_text", x, from, to)
 	case from.IsNested():
 		return c.nested(x, from, to)
 	case from.Kind == batch.String:
@@ -157,6 +184,8 @@ func (c *caster) fromNumber(x string, from, to batch.Type) string {
 			return safe(x, to)
 		}
 		return c.cast(x, to)
+	case to.Kind == batch.BigInt && isFractional(from): // 2^63 is the largest BIGINT in Java
+		return fmt.Sprintf("CASE WHEN %[1]s = 9223372036854775808 THEN 9223372036854775807 ELSE %[2]s END", x, c.cast(fmt.Sprintf("trunc(%s)", x), to))
 	case to.IsInteger():
 		return c.cast(fmt.Sprintf("trunc(%s)", x), to)
 	case to.Kind == batch.Decimal && isFractional(from):
@@ -219,7 +248,9 @@ func (c *caster) fromEpoch(x string, from batch.Type) string {
 	case from.Kind == batch.Decimal:
 		x = fmt.Sprintf("CAST(trunc(%s * 1000000) AS BIGINT)", x)
 	default:
-		x = fmt.Sprintf("CAST(trunc(CAST(%s AS DOUBLE) * 1000000) AS BIGINT)", x)
+		seconds := fmt.Sprintf("CAST(trunc(CAST(%s AS DOUBLE) * 1000000) AS BIGINT)", x)
+		failure := raise(fault.CastInvalidInput, fmt.Sprintf("'the value ' || CAST(%s AS VARCHAR) || ' of the type %s cannot be cast to TIMESTAMP'", x, from), bigint)
+		x = fmt.Sprintf("CASE WHEN isfinite(%s) THEN %s ELSE %s END", x, seconds, failure)
 	}
 	if c.try {
 		return fmt.Sprintf("TRY(make_timestamptz(%s))", x)

@@ -15,7 +15,7 @@ var numbers = []*function{
 	{name: "positive", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.sign("+", c.args[0], c.pos) }},
 	{name: "ceil ceiling", args: "x", min: 1, max: 1, exact: exact, bind: bindWhole("ceil")},
 	{name: "floor", args: "x", min: 1, max: 1, exact: exact, bind: bindWhole("floor")},
-	{name: "bround", args: "x [, places]", min: 1, max: 2, exact: "exact for integers, DOUBLE and 0 to 15 places; half to even; places is a constant", bind: bindBround},
+	{name: "bround", args: "x [, places]", min: 1, max: 2, exact: "exact for integers, DECIMAL, and DOUBLE to 0 to 15 places; half to even; places is a constant", bind: bindBround},
 	{name: "rint", args: "x", min: 1, max: 1, exact: exact, bind: computed("rint", double, double)},
 	{name: "round", args: "x [, places]", min: 1, max: 2, exact: "exact, half away from zero; places is a constant", bind: bindRound},
 	{name: "mod", args: "x, y", min: 2, max: 2, exact: exact, bind: func(c *call) value { return c.arithmetic("%", c.args[0], c.args[1], c.pos) }},
@@ -115,10 +115,10 @@ func bindWhole(name string) func(*call) value {
 			return c.convert(x, bigint, false)
 		case x.typ.Kind == batch.Decimal:
 			p, s := digits(x)
-			typ := batch.DecimalOf(p-s+1, 0)
 			if s == 0 {
-				typ = batch.DecimalOf(min(p+1, 38), 0)
+				return x
 			}
+			typ := batch.DecimalOf(p-s+1, 0)
 			return compose(typ, "CAST("+name+"(%s) AS "+duckType(typ)+")", x)
 		}
 		return compose(bigint, "CASE WHEN isnan(%[1]s) THEN 0::BIGINT ELSE CAST("+name+"(%[1]s) AS BIGINT) END", x).with(raises)
@@ -167,15 +167,23 @@ func (c *call) roundInteger(x value, places int) value {
 func (c *call) roundDecimal(x value, places int) value {
 	p, s := digits(x)
 	if places < 0 {
-		return c.refuse("round to 0 places or more, or CAST to an integer first", "round(%s, %d) is not supported", x.typ, places)
+		return c.roundTens(x, places, "up")
 	}
-	scale := min(places, s)
-	precision := p - s + 1 + scale
-	if precision > 38 {
-		return c.refuse("CAST it to a DECIMAL with fewer digits (D-37)", "round of %s is not supported", x.typ)
+	typ := batch.DecimalOf(min(p-s+1+min(places, s), 38), min(places, s))
+	if typ.Equal(x.typ) {
+		return derive(typ, x.sql, x)
 	}
-	typ := batch.DecimalOf(precision, scale)
 	return derive(typ, safe(x.sql, typ), x)
+}
+
+// roundTens rounds a DECIMAL to places in front of the point, or half to even.
+func (c *call) roundTens(x value, places int, half string) value {
+	p, s := digits(x)
+	typ := batch.DecimalOf(min(p-s+1+min(places, s), 38), min(places, s))
+	if places < 0 {
+		typ = batch.DecimalOf(min(max(p-s+1, 1-places), 38), 0)
+	}
+	return c.builtin("round_decimal", typ, [][2]string{{"half", half}, {"places", fmt.Sprint(places)}}, x).with(raises)
 }
 
 func (c *call) roundFraction(x value, places int) value {
@@ -202,8 +210,22 @@ func bindPmod(c *call) value {
 	if y.typ.Kind == batch.Decimal {
 		return c.refuse("CAST to an integer or a DOUBLE", "pmod of %s is not supported", y.typ)
 	}
-	again := compose(r.typ, "CASE WHEN %[1]s < 0 THEN (%[1]s + %[2]s) %% %[2]s ELSE %[1]s END", r, y)
+	sum := "%[1]s + %[2]s"
+	switch r.typ.Kind { // Java adds bytes and shorts as ints, and sums of the others go round
+	case batch.TinyInt, batch.SmallInt:
+		sum = "CAST(%[1]s AS INTEGER) + %[2]s"
+	case batch.Int:
+		sum = wrapped("CAST(%[1]s AS BIGINT) + %[2]s", "4294967296", "-2147483648")
+	case batch.BigInt:
+		sum = wrapped("CAST(%[1]s AS HUGEINT) + %[2]s", "18446744073709551616::HUGEINT", "-9223372036854775808")
+	}
+	again := compose(r.typ, "CASE WHEN %[1]s < 0 THEN CAST(("+sum+") %% %[2]s AS "+duckType(r.typ)+") ELSE %[1]s END", r, y)
 	return again.with(raises)
+}
+
+// wrapped is a sum of two negative numbers that goes round below the smallest one.
+func wrapped(sum, round, smallest string) string {
+	return fmt.Sprintf("CASE WHEN %[1]s < %[3]s THEN %[1]s + %[2]s ELSE %[1]s END", sum, round, smallest)
 }
 
 // bindTry makes NULL of an operation that fails on its operands. An operand that fails still fails.
@@ -272,6 +294,8 @@ func bindBround(c *call) value {
 		return wrong(c.pos)
 	case x.typ.IsInteger():
 		return c.builtin("bround", x.typ, [][2]string{{"places", fmt.Sprint(places)}}, x).with(raises)
+	case x.typ.Kind == batch.Decimal:
+		return c.roundTens(x, places, "even")
 	case x.typ.Kind != batch.Double || places < 0 || places > 15:
 		return c.refuse("CAST it to DOUBLE, or use round()", "bround(%s, %d) is not supported", x.typ, places)
 	}

@@ -52,11 +52,12 @@ type frame struct {
 	lateral   []*output // earlier columns of the select list, which names mean when no table has them
 	groups    []value   // expressions of GROUP BY
 
-	aggregates bool   // aggregate functions may stand here
-	windows    bool   // window functions may
-	alone      bool   // no subquery may: an expectation sees its row and nothing else (EX-03)
-	inside     string // the aggregate or window function around the expression
-	stream     *use   // the stream that the rows come from, when they do
+	aggregates bool        // aggregate functions may stand here
+	windows    bool        // window functions may
+	alone      bool        // no subquery may: an expectation sees its row and nothing else (EX-03)
+	inside     string      // the aggregate or window function around the expression
+	parameters []parameter // of the lambdas around it, the innermost first
+	stream     *use        // the stream that the rows come from, when they do
 }
 
 // within is the frame of the arguments of an aggregate or window function.
@@ -69,6 +70,9 @@ func (f *frame) within(function string) *frame {
 // name resolves a column or a path into one.
 func (f *frame) name(e *syntax.Column) value {
 	parts := e.Name.Parts
+	if v, ok := f.parameter(e); ok {
+		return v
+	}
 	if v, ok := f.listed(f.preferred, parts, e); ok {
 		return v
 	}

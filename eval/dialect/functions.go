@@ -56,7 +56,7 @@ type section struct {
 func init() {
 	for _, s := range []section{
 		{"Conditions and nulls", conditionals}, {"Numbers", numbers}, {"Text", texts}, {"Dates and times", dates},
-		{"Arrays, maps and structs", slices.Concat(collections, arrays)}, {"Casts as functions", casts}, {"JSON", documents}, {"Aggregates", slices.Concat(aggregates, statistics)}, {"Windows", windows}, {"Others", others},
+		{"Arrays, maps and structs", slices.Concat(collections, arrays)}, {"Functions of functions", higher}, {"Casts as functions", casts}, {"JSON", documents}, {"Aggregates", slices.Concat(aggregates, statistics)}, {"Windows", windows}, {"Others", others},
 	} {
 		catalogue = append(catalogue, s)
 		for _, fn := range s.functions {
@@ -86,6 +86,10 @@ func (f *frame) call(e *syntax.Func) value {
 		inner = f.within(name)
 	}
 	for _, a := range e.Args {
+		if l, ok := a.(*syntax.Lambda); ok && fn.takesFunctions() { // its parameters have types once the others are known
+			c.args = append(c.args, value{pos: l.Pos})
+			continue
+		}
 		c.args = append(c.args, inner.bind(a))
 	}
 	if isBroken(c.args...) {
@@ -100,6 +104,9 @@ func (f *frame) call(e *syntax.Func) value {
 	v.pos = e.Pos
 	return v
 }
+
+// takesFunctions reports whether an argument is a function: x -> y.
+func (fn *function) takesFunctions() bool { return strings.Contains(fn.args, "->") }
 
 func (fn *function) arity() string {
 	switch {

@@ -76,7 +76,7 @@ func (f *frame) inQuery(e *syntax.In, x value) value {
 		return f.fail(fault.New(fault.OperandNotOrdered, "values of type %s are not compared", x.typ).At(e.Pos))
 	}
 	if !sub.outputs[0].value.typ.Equal(x.typ) {
-		c := (&caster{zone: f.zone}).write("c0", sub.outputs[0].value.typ, x.typ)
+		c := (&caster{binder: f.binder}).write("c0", sub.outputs[0].value.typ, x.typ)
 		v.sql = fmt.Sprintf("SELECT %s FROM (%s)", c, v.sql)
 	}
 	out := derive(boolean, fmt.Sprintf("(%s IN (%s))", x.sql, v.sql), x, v)
