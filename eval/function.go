@@ -34,13 +34,11 @@ type computing interface {
 
 // newComputing makes what computes f, in the zone of the session.
 func newComputing(f *dialect.Function, zone *time.Location) (computing, error) {
-	options := map[string]string{}
-	for _, o := range f.Options {
-		options[o[0]] = o[1]
-	}
+	options := f.Given()
 	switch f.Name {
 	case "from_json":
-		return newFromJSON(f, options, zone)
+		from, err := newFrom(f, zone)
+		return fromJSON{from}, err
 	case "to_json":
 		return toJSON{json.NewTo(f.Args[0], options["ignorenullfields"] == "false", zone)}, nil
 	case "get_json_object":
@@ -70,7 +68,9 @@ func (p pure) compute(args []batch.Column, out *batch.Builder) (format.Nulled, *
 
 type fromJSON struct{ *json.From }
 
-func newFromJSON(f *dialect.Function, options map[string]string, zone *time.Location) (computing, error) {
+// newFrom makes what reads the texts of a call of from_json.
+func newFrom(f *dialect.Function, zone *time.Location) (*json.From, error) {
+	options := f.Given()
 	o := json.FromOptions{Type: f.Result, CorruptRecord: -1, Zone: zone, FailFast: options["mode"] == "FAILFAST",
 		NumbersAsStrings: options["numbers_as_strings"] == "true", TimestampUnit: format.ParseTimestampUnit(options["timestampunit"])}
 	corrupt, named := options["columnnameofcorruptrecord"]
@@ -84,8 +84,7 @@ func newFromJSON(f *dialect.Function, options map[string]string, zone *time.Loca
 			}
 		}
 	}
-	from, err := json.NewFrom(o)
-	return fromJSON{from}, err
+	return json.NewFrom(o)
 }
 
 func (f fromJSON) compute(args []batch.Column, out *batch.Builder) (format.Nulled, *fault.Error) {
@@ -108,6 +107,11 @@ type function struct {
 	idle   []*worker
 	nulled format.Nulled // by loud calls, since take
 	err    *fault.Error
+
+	// Of a part of a document:
+	document *document
+	nodes    []C.sluice_node    // of the part's type
+	buffers  []C.sluice_buffers // where it is read ahead: the part in the run at hand
 }
 
 // worker is the memory of one call. There are as many as DuckDB has used threads.
@@ -120,17 +124,22 @@ type worker struct {
 	pins      runtime.Pinner
 }
 
-// newFunction makes f known to DuckDB.
-func (e *Engine) newFunction(spec dialect.Function, conn duckdb.Connection) (*function, error) {
+// newFunction makes f known to DuckDB. It may be a part of one of the documents.
+func (e *Engine) newFunction(spec dialect.Function, documents []*document, conn duckdb.Connection) (*function, error) {
 	if err := e.register(&spec, conn); err != nil {
 		return nil, err
 	}
 	f := &function{spec: spec, zone: e.zone}
-	w, err := f.worker()
-	if err != nil {
-		return nil, err
+	if spec.Document > 0 {
+		f.document, f.nodes = documents[spec.Document-1], appendNodes(nil, spec.Result)
+		f.buffers = make([]C.sluice_buffers, len(f.nodes))
+	} else {
+		w, err := f.worker()
+		if err != nil {
+			return nil, err
+		}
+		f.idle = append(f.idle, w)
 	}
-	f.idle = append(f.idle, w)
 	f.handle = cgo.NewHandle(f)
 	return f, nil
 }
@@ -199,24 +208,36 @@ func (f *function) borrow() (*worker, error) {
 }
 
 // call computes a chunk of rows into the vector output.
-func (f *function) call(quiet bool, rows int, views []C.sluice_view, result *C.sluice_node, output C.duckdb_vector) (err error) {
-	w, err := f.borrow()
-	if err != nil {
-		return err
-	}
-	nulled, err := w.call(rows, views, result, output)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.idle = append(f.idle, w)
+func (f *function) call(quiet bool, rows int, views []C.sluice_view, result *C.sluice_node, output C.duckdb_vector) error {
+	nulled, err := f.compute(rows, views, result, output)
 	if quiet {
 		return err
 	}
-	f.nulled.Documents += nulled.Documents
-	f.nulled.Fields += nulled.Fields
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.nulled.Add(nulled)
 	if err != nil && f.err == nil {
 		f.err = fault.From(err)
 	}
 	return err
+}
+
+func (f *function) compute(rows int, views []C.sluice_view, result *C.sluice_node, output C.duckdb_vector) (format.Nulled, error) {
+	if f.document != nil {
+		return f.part(&views[0], rows, output)
+	}
+	w, err := f.borrow()
+	if err != nil {
+		return format.Nulled{}, err
+	}
+	defer f.giveBack(w)
+	return w.call(rows, views, result, output)
+}
+
+func (f *function) giveBack(w *worker) {
+	f.mu.Lock()
+	f.idle = append(f.idle, w)
+	f.mu.Unlock()
 }
 
 func (w *worker) call(rows int, views []C.sluice_view, result *C.sluice_node, output C.duckdb_vector) (format.Nulled, error) {
@@ -238,7 +259,7 @@ func (w *worker) call(rows int, views []C.sluice_view, result *C.sluice_node, ou
 		return nulled, err
 	}
 	w.pins.Pin(&w.buffers[0])
-	C.sluice_fill(output, result, &w.buffers[0], C.idx_t(rows))
+	C.sluice_fill(output, result, &w.buffers[0], 0, C.idx_t(rows), true)
 	return nulled, nil
 }
 

@@ -7,10 +7,12 @@ import "C"
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	duckdb "github.com/duckdb/duckdb-go-bindings"
 
+	"sluice/eval/dialect"
 	"sluice/fault"
 )
 
@@ -68,6 +70,10 @@ func (s *Statement) begin(ctx context.Context, inputs []Input) (end func(), err 
 			return nil, err
 		}
 	}
+	if err := s.setDocuments(inputs); err != nil {
+		s.release()
+		return nil, err
+	}
 	unwatch := s.watch(ctx)
 	return func() {
 		unwatch()
@@ -75,8 +81,30 @@ func (s *Statement) begin(ctx context.Context, inputs []Input) (end func(), err 
 	}, nil
 }
 
+// setDocuments makes the documents of the stream ready, and points the functions that give parts of them there.
+func (s *Statement) setDocuments(inputs []Input) error {
+	for i, d := range s.documents {
+		stream := slices.IndexFunc(s.compiled.Reads, func(r dialect.Read) bool { return r.Relation.Stream })
+		if stream < 0 { // no column of it is used
+			continue
+		}
+		if err := d.set(i, &inputs[stream]); err != nil {
+			return err
+		}
+	}
+	for _, f := range s.functions {
+		if err := f.prepare(&s.pins); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (s *Statement) release() {
 	s.pins.Unpin()
+	for _, d := range s.documents {
+		d.ahead, d.texts = nil, nil
+	}
 	for _, source := range s.sources {
 		source.unset()
 	}

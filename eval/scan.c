@@ -237,8 +237,21 @@ static void fill(duckdb_vector vector, const sluice_node *node, const sluice_buf
 	}
 }
 
-void sluice_fill(duckdb_vector vector, const sluice_node *node, const sluice_buffers *buffers, idx_t rows) {
-	fill(vector, node, buffers, 0, rows, true);
+void sluice_fill(duckdb_vector vector, const sluice_node *node, const sluice_buffers *buffers, idx_t start, idx_t rows,
+                 bool copy) {
+	fill(vector, node, buffers, start, rows, copy);
+}
+
+void sluice_fill_some(duckdb_vector vector, const sluice_node *node, const sluice_buffers *buffers, idx_t low, idx_t size,
+                      const int32_t *rows, idx_t n) {
+	fill(vector, node, buffers, low, size, false);
+	duckdb_selection_vector chosen = duckdb_create_selection_vector(n);
+	sel_t *out = duckdb_selection_vector_get_data_ptr(chosen);
+	for (idx_t i = 0; i < n; i++) {
+		out[i] = (sel_t)(rows[i] - (int32_t)low);
+	}
+	duckdb_slice_vector(vector, chosen, n);
+	duckdb_destroy_selection_vector(chosen);
 }
 
 static void fill_row_numbers(duckdb_vector vector, idx_t row, idx_t n) {

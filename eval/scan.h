@@ -88,8 +88,13 @@ duckdb_state sluice_register_function(duckdb_connection connection, const char *
 // Describes a flat vector of the given rows, and its children.
 void sluice_view_vector(sluice_view *views, const sluice_node *node, duckdb_vector vector, idx_t rows);
 
-// Writes the first rows of a column to a vector, which gets copies of all.
-void sluice_fill(duckdb_vector vector, const sluice_node *node, const sluice_buffers *buffers, idx_t rows);
+// Writes rows of a column, from start on, to a vector. With copy it gets copies of texts, else the column must stay as it is.
+void sluice_fill(duckdb_vector vector, const sluice_node *node, const sluice_buffers *buffers, idx_t start, idx_t rows, bool copy);
+
+// Writes some rows of a column to a vector, in any order: their numbers lie in a range of size from low on, which is not larger than a
+// chunk. The column must stay as it is.
+void sluice_fill_some(duckdb_vector vector, const sluice_node *node, const sluice_buffers *buffers, idx_t low, idx_t size,
+                      const int32_t *rows, idx_t n);
 
 // Starts the statement. With parameter, parameter 1 is the batch time in microseconds. False means an error in run->result.
 bool sluice_execute(sluice_run *run, bool parameter, int64_t micros);

@@ -26,6 +26,8 @@ import (
 type Input struct {
 	Batch *batch.Columns
 	Open  func() (Scan, error) // called once for each time the query reads the relation (a self join reads it twice)
+	// Documents of the batch that the statement's Decoder has read ahead; without them the statement reads them itself.
+	Documents *Documents
 }
 
 // Scan brings the rows of a relation piece by piece. It is used from one thread at a time, which need not be the caller's

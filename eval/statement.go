@@ -27,6 +27,7 @@ type Statement struct {
 	conn      duckdb.Connection
 	sources   []*source
 	functions []*function
+	documents []*document
 	clock     *clock // nil unless the plain statement calls it
 	plain     *prepared
 	guarded   *prepared // nil until it is needed (D-49)
@@ -60,7 +61,7 @@ func (e *Engine) Prepare(c *dialect.Compiled) (*Statement, error) {
 
 func (s *Statement) prepare() error {
 	for _, read := range s.compiled.Reads {
-		source, err := newSource(read, s.compiled.Row)
+		source, err := newSource(read, s.compiled.Row || len(s.compiled.Documents) > 0 && read.Relation.Stream)
 		if err != nil {
 			return err
 		}
@@ -73,8 +74,15 @@ func (s *Statement) prepare() error {
 	for i := range s.results {
 		s.results[i].init(s.compiled)
 	}
+	for _, spec := range s.compiled.Documents {
+		own, err := s.engine.newDecoded(&spec)
+		if err != nil {
+			return err
+		}
+		s.documents = append(s.documents, &document{spec: spec, own: own})
+	}
 	for _, spec := range s.compiled.Functions {
-		f, err := s.engine.newFunction(spec, s.conn)
+		f, err := s.engine.newFunction(spec, s.documents, s.conn)
 		if err != nil {
 			return err
 		}
@@ -98,6 +106,9 @@ func (s *Statement) readsStream() bool {
 func (s *Statement) Forget() {
 	for i := range s.results {
 		s.results[i].init(s.compiled)
+	}
+	for _, d := range s.documents {
+		d.own.forget()
 	}
 }
 

@@ -46,6 +46,7 @@ type Flow struct {
 	sink      sink.Sink
 	source    source.Source
 	statement *eval.Statement
+	decoder   *eval.Decoder // of the reading goroutine
 	limit     batch.Limit
 	turn      Turn
 	interval  time.Duration
@@ -90,8 +91,11 @@ var actions = [...]expect.Action{plan.Warn: expect.Warn, plan.DropRow: expect.Dr
 func (f *Flow) Batches() uint64 { return f.batches.Load() }
 
 // open puts the flow where the store says it stands.
-func (f *Flow) open(ctx context.Context, end *End) error {
+func (f *Flow) open(ctx context.Context, end *End) (err error) {
 	f.end = end
+	if f.decoder, err = f.statement.Decoder(); err != nil {
+		return err
+	}
 	f.position = f.state.Position()
 	if f.sink == nil || f.opened {
 		return nil

@@ -81,7 +81,7 @@ func (f *Flow) carry(ctx context.Context, r read) error {
 // sending says that only the rows for the sink are needed from here on. A sink may take its time: others need not wait for it.
 func (w *work) sending() {
 	if w.planned != nil {
-		w.rows = batch.Columns{}
+		w.rows, w.documents = batch.Columns{}, nil
 		w.planned()
 	}
 }

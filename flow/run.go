@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/batch"
+	"sluice/eval"
 	"sluice/fault"
 	"sluice/state"
 )
@@ -25,6 +26,8 @@ type read struct {
 	took time.Duration
 	err  error
 	end  bool // every split of the end was reached
+
+	documents *eval.Documents // of the rows
 
 	carried chan struct{} // of a large one: closed when it is behind, and nothing is read before; else nil
 	unseen  *fault.Error  // columns that the first records did not have
@@ -123,6 +126,9 @@ func (f *Flow) readAhead(ctx context.Context, end *End, out chan<- read) {
 		if r.err == nil {
 			r.err = f.mend(&r)
 		}
+		if r.err == nil {
+			r.documents, r.err = f.decoder.Decode(&r.rows)
+		}
 		r.took = time.Since(began)
 		from = from.With(r.rng)
 		r.end = end != nil && from.Reached(end.Until)
@@ -145,6 +151,7 @@ func (f *Flow) readAhead(ctx context.Context, end *End, out chan<- read) {
 				return
 			}
 			forget(f.source)
+			f.decoder.Forget()
 		}
 		if end == nil && !f.full(r.rng) && !pause(ctx, f.interval-time.Since(began)) {
 			return

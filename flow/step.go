@@ -160,7 +160,7 @@ func (f *Flow) badRow(w *work, row int32, err *fault.Error) (b batch.Bad) {
 // inputs are the micro-batch and, as of now, the tables it is joined with.
 func (f *Flow) inputs(w *work) ([]eval.Input, func()) {
 	inputs := make([]eval.Input, len(f.plan.Query.Reads))
-	inputs[0] = eval.Input{Batch: &w.rows}
+	inputs[0] = eval.Input{Batch: &w.rows, Documents: w.documents}
 	if len(f.plan.Lookups) == 0 {
 		return inputs, func() {}
 	}
@@ -196,7 +196,7 @@ func (f *Flow) recount(ctx context.Context, w *work) error {
 	rows := w.rows.Take(w.stop.keep(w.rows.Pos, w.rng.Splits))
 	inputs, done := f.inputs(w)
 	defer done()
-	inputs[0].Batch = &rows
+	inputs[0] = eval.Input{Batch: &rows}
 	before, _, err := f.statement.RunIsolated(ctx, inputs, w.at, f.plan.Input.Mode == batch.Permissive)
 	w.result.Nulled = before.Nulled
 	return err

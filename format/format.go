@@ -29,6 +29,12 @@ type Nulled struct {
 	Fields    int // fields of others
 }
 
+// Add adds what others made NULL.
+func (n *Nulled) Add(m Nulled) {
+	n.Documents += m.Documents
+	n.Fields += m.Fields
+}
+
 // Splitter finds the records in a file's bytes.
 type Splitter interface {
 	// Split appends the bounds of the whole records at the start of data to spans and returns how many bytes they use,

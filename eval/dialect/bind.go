@@ -144,6 +144,11 @@ func (f *frame) member(x value, id syntax.Ident) value {
 		return f.fail(fault.New(fault.AmbiguousStructField, "the struct has more than one field %s", id.Text).At(id.Pos))
 	}
 	field := owner.Fields[i]
+	if x.part != nil && !isArray {
+		out := f.partOf(x, i)
+		out.name, out.pos = field.Name, id.Pos
+		return out
+	}
 	out := compose(field.Type, "struct_extract(%s, "+quoteFormat(field.Name)+")", x)
 	if isArray {
 		out = compose(batch.ArrayOf(field.Type), "list_transform(%s, lambda e: struct_extract(e, "+quoteFormat(field.Name)+"))", x)

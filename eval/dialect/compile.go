@@ -57,9 +57,10 @@ func (c *compiler) statement(p Projection) *Compiled {
 		return nil
 	}
 	c.mark(sequence, checks, p.Row)
-	out.SQL = calm(c.write(sequence, checks, p.Row, plain))
-	out.Guarded = calm(c.write(sequence, checks, p.Row, guarded))
-	out.Tolerant = calm(c.write(sequence, checks, p.Row, tolerant))
+	sql := c.write(sequence, checks, p.Row, plain)
+	out.SQL, out.Documents = c.calm(sql), c.decoded(sql)
+	out.Guarded = c.calm(c.write(sequence, checks, p.Row, guarded))
+	out.Tolerant = c.calm(c.write(sequence, checks, p.Row, tolerant))
 	out.Functions = c.functions
 	out.Reads = c.needs.reads()
 	out.Clock = c.needs.marks&clocked != 0
@@ -203,7 +204,7 @@ const (
 // write puts the statement together.
 func (c *compiler) write(sequence *value, checks []value, row bool, care care) string {
 	w := &writer{needs: &c.needs}
-	if row {
+	if row || len(c.documents) > 0 {
 		w.stream = c.root.stream
 	}
 	names := func(i int) string { return quoteName(c.stored[i].name) }

@@ -99,6 +99,7 @@ type Compiled struct {
 	Sequence  batch.Type // Void without a sequence
 	Checks    int
 	Functions []Function // called in SQL by their External names
+	Documents []Document // of which some functions give parts
 	Row       bool
 	Reads     []Read
 	Clock     bool // parameter 1 is the batch time, TIMESTAMP WITH TIME ZONE

@@ -15,6 +15,19 @@ type Function struct {
 	Args    []batch.Type
 	Result  batch.Type
 	Options [][2]string // in the order of their names, which are in lower case
+
+	// Of a part of a document the only argument is the number of the input's row. See Document.
+	Document int   // which of the query's, counted from 1; 0 for a function of its arguments
+	Path     []int // the fields that lead to the part; none for the whole
+}
+
+// Given are the options by their names.
+func (f *Function) Given() map[string]string {
+	out := map[string]string{}
+	for _, o := range f.Options {
+		out[o[0]] = o[1]
+	}
+	return out
 }
 
 // External is the name by which SQL calls f, which depends on its types only; the first argument is a handle of f, written as
@@ -78,11 +91,16 @@ func computed(name string, typ batch.Type, args ...batch.Type) func(*call) value
 	}
 }
 
+func (f *Function) equal(g *Function) bool {
+	return f.Name == g.Name && f.Result.Equal(g.Result) && slices.EqualFunc(f.Args, g.Args, batch.Type.Equal) && slices.Equal(f.Options, g.Options) &&
+		f.Document == g.Document && slices.Equal(f.Path, g.Path)
+}
+
 // function returns the number of f, which equal calls share.
 func (b *binder) function(f Function) int {
 	for i := range b.functions {
 		g := &b.functions[i]
-		if g.Name == f.Name && g.Result.Equal(f.Result) && slices.EqualFunc(g.Args, f.Args, batch.Type.Equal) && slices.Equal(g.Options, f.Options) {
+		if g.equal(&f) {
 			return i
 		}
 	}
@@ -91,22 +109,24 @@ func (b *binder) function(f Function) int {
 }
 
 // calm makes the calls of a statement quiet that stand inside TRY, and of several equal ones all but one: the last that is
-// computed for every row, since SQL is written from the outside in, SELECT before WHERE; the first where all stand in CASE.
-func calm(sql string) string {
+// computed for every row, since SQL is written from the outside in, SELECT before WHERE; the first where all stand in CASE. Parts
+// of one document are equal in that.
+func (b *binder) calm(sql string) string {
 	if !strings.Contains(sql, loudPrefix) {
 		return sql
 	}
 	calls := callsIn(sql)
 	counting := map[string]int{} // the call that counts, of those with a text
 	for i, c := range calls {
-		_, ok := counting[sql[c.start:c.end]]
+		text := b.countedAs(sql[c.start:c.end])
+		_, ok := counting[text]
 		if !c.tried && (!ok || !c.cased) {
-			counting[sql[c.start:c.end]] = i
+			counting[text] = i
 		}
 	}
 	out := []byte(sql)
 	for i, c := range calls {
-		if at, ok := counting[sql[c.start:c.end]]; !ok || at != i {
+		if at, ok := counting[b.countedAs(sql[c.start:c.end])]; !ok || at != i {
 			copy(out[c.start:], quietPrefix)
 		}
 	}

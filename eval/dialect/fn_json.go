@@ -34,7 +34,16 @@ func bindFromJSON(c *call) value {
 	if _, err := json.NewFrom(json.FromOptions{Type: typ, CorruptRecord: -1}); err != nil {
 		return c.fail(fault.From(err).At(c.args[1].pos))
 	}
-	v := c.external(typ, options, c.document())
+	x := c.document()
+	if isBroken(x) {
+		return wrong(c.pos)
+	}
+	var v value
+	if column := c.fromStream(x); column != nil {
+		v = c.wholeOf(typ, options, x, column)
+	} else {
+		v = c.external(typ, options, x)
+	}
 	if mode(options) == "FAILFAST" {
 		v = v.with(raises)
 	}

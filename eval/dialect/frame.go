@@ -20,6 +20,7 @@ type binder struct {
 	env      *environment
 
 	functions []Function // those that eval computes
+	documents []Document
 }
 
 // fail reports a problem once and returns the value of the expression it was found in.
@@ -146,7 +147,7 @@ func (f *frame) path(c *column, fields []syntax.Ident, e *syntax.Column) value {
 func (c *column) value() value {
 	v := value{typ: c.typ, sql: c.sql, name: c.name, notNull: c.notNull, refs: []*column{c}, free: []*column{c}}
 	if c.output != nil {
-		v.marks = c.output.value.marks & broken
+		v.marks = c.output.value.marks & (broken | documented)
 	}
 	return v
 }

@@ -63,7 +63,7 @@ func (u *use) column(f batch.Field, read string) *column {
 func (b *binder) derive(q *query, names []string) *derived {
 	d := &derived{alias: b.alias(), query: q}
 	for i, o := range q.outputs {
-		c := &column{name: o.name, typ: o.value.typ, notNull: o.value.notNull, sql: d.alias + ".c" + itoa(i), output: o}
+		c := &column{name: o.name, typ: o.value.typ, notNull: o.value.notNull, sql: d.alias + ".c" + itoa(i), output: o, table: d}
 		if i < len(names) {
 			c.name = names[i]
 		}

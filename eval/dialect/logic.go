@@ -34,6 +34,9 @@ func (f *frame) junction(op string, operands []value) value {
 	}
 	chain := "(" + strings.Join(texts, " "+op+" ") + ")"
 	out := derive(boolean, chain, operands...)
+	if op == "AND" && slices.ContainsFunc(operands, func(v value) bool { return !v.is(documented) }) {
+		out.marks |= choosy
+	}
 	if last == 0 {
 		return out
 	}

@@ -10,6 +10,7 @@ type needs struct {
 	queries map[*query]bool
 	ctes    map[*cte]bool
 	whole   map[*query]bool
+	chosen  bool // a condition that no document is asked for takes rows out
 }
 
 func (n *needs) init() {
@@ -98,6 +99,7 @@ func (s *selection) mark(n *needs) {
 			n.value(*v)
 		}
 	}
+	n.chosen = n.chosen || s.where != nil && (!s.where.is(documented) || s.where.is(choosy))
 	n.value(s.groups...)
 	for _, k := range s.order {
 		n.value(k.value)

@@ -16,6 +16,7 @@ type column struct {
 	source  *use      // the relation it belongs to, nil for a column of a subquery
 	read    string    // its name there, as Read.Columns has it
 	output  *output   // the column of the subquery
+	table   *derived  // that subquery
 	members []*column // of a hidden STRUCT: they exist, the struct itself does not (D-14)
 	merged  []value   // of a column that USING made: what it is made of
 }

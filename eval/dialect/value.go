@@ -18,6 +18,7 @@ type value struct {
 	marks   marks
 	konst   *constant
 	span    *interval // of an INTERVAL, which exists as a constant only
+	part    *part     // of a document, when it is nothing else
 
 	refs  []*column // columns it is computed from
 	free  []*column // those of them outside aggregate functions
@@ -25,7 +26,7 @@ type value struct {
 }
 
 // marks are properties that an expression has as soon as a part of it has them.
-type marks uint8
+type marks uint16
 
 const (
 	broken     marks = 1 << iota // it has been reported; nothing about it is reported again
@@ -36,6 +37,8 @@ const (
 	aggregated                   // it has an aggregate function
 	windowed                     // it has a window function
 	nested                       // it has a subquery
+	documented                   // it depends on a part of a document
+	choosy                       // it is a conjunction with a condition that is not documented
 )
 
 func (v value) is(m marks) bool { return v.marks&m != 0 }

@@ -71,25 +71,66 @@ func exactOnly(resolve func([]byte) (int32, bool)) func([]byte) (int32, bool) {
 
 // Append appends the value of each text, NULL for a NULL, and returns how much became NULL that was not. With FailFast the
 // first such thing is an error, and out has the values before it.
-func (f *From) Append(texts *batch.Column, out *batch.Builder) (format.Nulled, *fault.Error) {
+func (f *From) Append(texts *batch.Column, out *batch.Builder) (nulled format.Nulled, err *fault.Error) {
 	f.d.root.bind(out)
-	f.d.nulled = 0
-	documents := 0
 	for i := range texts.Len {
-		if texts.IsNull(i) {
-			out.AppendNull()
-			continue
-		}
-		ok, err := f.append(texts.Text(i), out)
+		one, err := f.one(texts, i, out)
 		if err != nil {
 			return format.Nulled{}, err
 		}
-		if !ok {
-			documents++
+		nulled.Add(one)
+	}
+	return nulled, nil
+}
+
+// Lost is what became NULL of a text that was not, or with FailFast why there is no value for it.
+type Lost struct {
+	Row int // of what was decoded
+	format.Nulled
+	Err *fault.Error
+}
+
+// Decode appends the value of each of the texts in the given rows, of all when rows is nil, and returns of which something was
+// lost. It is Append for values that may be asked for later, one by one, or not at all: an error is NULL in its row.
+func (f *From) Decode(texts *batch.Column, rows []int32, out *batch.Builder, lost []Lost) []Lost {
+	f.d.root.bind(out)
+	n := texts.Len
+	if rows != nil {
+		n = len(rows)
+	}
+	for row := range n {
+		from := row
+		if rows != nil {
+			from = int(rows[row])
+		}
+		nulled, err := f.one(texts, from, out)
+		if err != nil {
+			out.AppendNull()
+		}
+		if err != nil || nulled != (format.Nulled{}) {
+			lost = append(lost, Lost{row, nulled, err})
 		}
 	}
-	return format.Nulled{Documents: documents, Fields: f.d.nulled}, nil
+	return lost
 }
+
+// one appends the value of one text.
+func (f *From) one(texts *batch.Column, i int, out *batch.Builder) (nulled format.Nulled, err *fault.Error) {
+	if texts.IsNull(i) {
+		out.AppendNull()
+		return nulled, nil
+	}
+	f.d.nulled = 0
+	ok, err := f.append(texts.Text(i), out)
+	if !ok && err == nil {
+		nulled.Documents = 1
+	}
+	nulled.Fields = f.d.nulled
+	return nulled, err
+}
+
+// Forget gives up the memory of long texts.
+func (f *From) Forget() { f.d.Forget() }
 
 // append appends the value of one text, and reports whether that is a document of the type.
 func (f *From) append(src []byte, out *batch.Builder) (ok bool, err *fault.Error) {
