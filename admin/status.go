@@ -88,6 +88,7 @@ type Flow struct {
 	Counts       eventlog.Outcome       `json:"counts"`
 	Expectations []eventlog.Expectation `json:"expectations,omitempty"`
 	Positions    []Position             `json:"positions"`
+	Silent       []SilentBroker         `json:"silent_brokers,omitempty"` // the longest silence first
 	Progress     *Progress              `json:"progress,omitempty"`
 	Rate         float64                `json:"records_per_second"` // over the last seconds
 	Saturation   float64                `json:"saturation"`         // share of the last seconds spent on batches, 0 to 1
@@ -100,6 +101,15 @@ type Position struct {
 	LagRecords *int64   `json:"lag_records,omitempty"` // Kafka partitions, as of the last batch, before it as of the start
 	LagSeconds *float64 `json:"lag_seconds,omitempty"` // D-63; absent when records lag and there was no batch yet
 	Waiting    string   `json:"waiting,omitempty"`     // for what, while records are there that must not be read yet: an open transaction
+}
+
+// SilentBroker is a broker that the flow has asked something and that does not answer, though it keeps its connections open.
+type SilentBroker struct {
+	Broker  *int32    `json:"broker,omitempty"` // its number, where it is known
+	Address string    `json:"address"`
+	Since   time.Time `json:"since"`
+	Request string    `json:"request"` // what it was asked, as Kafka calls it
+	Text    string    `json:"text"`    // says all of it
 }
 
 // Progress is how far a read with an end has come.

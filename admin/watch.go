@@ -77,6 +77,8 @@ func (w *Watch) Listen(e eventlog.Event) {
 		w.flow(e.Flow).progress(e)
 	case *eventlog.BatchDone:
 		w.flow(e.Flow).batchDone(e)
+	case *eventlog.BrokerSilent:
+		w.flow(e.Flow).silent(e)
 	}
 }
 
@@ -103,6 +105,20 @@ func (f *watched) progress(e *eventlog.FlowProgress) {
 	if e.Status == eventlog.Starting {
 		f.meter = meter{began: now}
 	}
+}
+
+// silent takes in that a broker does not answer, or that this is over.
+func (f *watched) silent(e *eventlog.BrokerSilent) {
+	others := slices.DeleteFunc(slices.Clone(f.Silent), func(s SilentBroker) bool { return s.Address == e.Address })
+	if e.Over == 0 {
+		s := SilentBroker{Address: e.Address, Since: e.Since, Request: e.Request, Text: e.Text}
+		if e.Node >= 0 {
+			s.Broker = &e.Node
+		}
+		others = append(others, s)
+	}
+	slices.SortStableFunc(others, func(a, b SilentBroker) int { return a.Since.Compare(b.Since) })
+	f.Silent = others
 }
 
 func (f *watched) batchDone(e *eventlog.BatchDone) {
@@ -243,6 +259,9 @@ func reasons(s *Status) (why []string) {
 		f := &s.Flows[i]
 		if f.Status == eventlog.Failed || f.Status == eventlog.Skipped {
 			why = append(why, fmt.Sprintf("flow %s is %s%s", f.Name, f.Status, because(f.Error, f.Reason)))
+		}
+		for _, s := range f.Silent {
+			why = append(why, fmt.Sprintf("flow %s waits: %s", f.Name, s.Text))
 		}
 	}
 	return why

@@ -28,7 +28,7 @@ func (d *Daemon) build(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		j := &job{d: d, plan: f, state: s}
+		j := &job{d: d, plan: f, state: s, brokers: d.monitor(f)}
 		j.subscribed = d.subscribe(ctx, j)
 		if err := d.announce(j); err != nil {
 			return err

@@ -62,7 +62,7 @@ func checkOfSink(p *plan.Pipeline, f *plan.Flow) Check {
 	c := Check{Flow: f.Name, Role: "sink", Kind: f.Sink.Format, Name: f.Sink.Name, options: f.Sink.Options, mask: option.NewMask(f.Secrets...)}
 	c.Pos = c.place("topic", "table", "path", "command")
 	c.open = func() (checked, error) {
-		s, err := OpenSink(p, f)
+		s, err := OpenSink(p, f, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -40,6 +40,10 @@ func conceal(mask option.Mask, e eventlog.Event) eventlog.Event {
 		c := *e
 		c.Err = mask.Fault(e.Err)
 		return &c
+	case *eventlog.BrokerSilent:
+		c := *e
+		c.Address, c.Text = mask.Text(e.Address), mask.Text(e.Text)
+		return &c
 	case *eventlog.RecordRefused:
 		c := *e
 		c.Split, c.Err = mask.Text(e.Split), mask.Fault(e.Err)

@@ -21,6 +21,7 @@ import (
 	"sluice/plan"
 	"sluice/schedule"
 	"sluice/sink"
+	"sluice/source/kafka/client"
 	"sluice/state"
 )
 
@@ -36,7 +37,7 @@ type Options struct {
 	// OpenSink makes a flow's sink instead of the package's OpenSink, and Listen hears every event last; each may be nil.
 	Store    func(*state.Options)
 	Engine   *eval.Engine
-	OpenSink func(*plan.Pipeline, *plan.Flow) (sink.Sink, error)
+	OpenSink func(*plan.Pipeline, *plan.Flow, *client.Monitor) (sink.Sink, error)
 	Listen   eventlog.Listener
 }
 

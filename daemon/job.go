@@ -16,6 +16,7 @@ import (
 	"sluice/schedule"
 	"sluice/source"
 	sourcekafka "sluice/source/kafka"
+	"sluice/source/kafka/client"
 	"sluice/state"
 )
 
@@ -27,8 +28,9 @@ type job struct {
 	state *state.Flow
 	// subscribed is why the flow cannot read its table, or nil: it fails, and nobody else (D-28).
 	subscribed error
-	looked     bool       // it was told which columns the first records of this start did not have
-	starting   sync.Mutex // held while the start is being fixed, by this flow or by one before it
+	looked     bool            // it was told which columns the first records of this start did not have
+	brokers    *client.Monitor // nil for a flow that has nothing to do with Kafka
+	starting   sync.Mutex      // held while the start is being fixed, by this flow or by one before it
 
 	mu      sync.Mutex
 	batches uint64             // of earlier tries
@@ -73,6 +75,9 @@ func (j *job) run(take, do context.Context, say func(string)) error {
 		if ordered, failure := j.end(do); !ordered || failure != nil {
 			if failure != nil {
 				return failure
+			}
+			if err == nil || fault.From(err).Code.Retry != fault.Backoff {
+				j.brokers.Forget()
 			}
 			return err
 		}
@@ -169,7 +174,7 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	if err := d.fixStarts(take, j); err != nil {
 		return err
 	}
-	in, reader, err := openInput(d.Plan, j.plan, d.input(j.plan), j.state, j.warn)
+	in, reader, err := openInput(d.Plan, j.plan, d.input(j.plan), j.state, j.brokers, j.warn)
 	if err != nil {
 		return err
 	}
@@ -193,7 +198,7 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 		defer release()
 	}
 	if j.plan.Sink != nil {
-		if c.Sink, err = d.OpenSink(d.Plan, j.plan); err != nil {
+		if c.Sink, err = d.OpenSink(d.Plan, j.plan, j.brokers); err != nil {
 			return err
 		}
 		defer c.Sink.Close()
@@ -236,7 +241,7 @@ func (d *Daemon) shared(t *plan.Table) bool {
 func (d *Daemon) End(ctx context.Context, flow string) (batch.Position, error) {
 	for _, j := range d.jobs {
 		if j.plan.Name == flow {
-			in, err := openSource(d.Plan, j.plan, d.input(j.plan), j.state)
+			in, err := openSource(d.Plan, j.plan, d.input(j.plan), j.state, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -289,7 +294,7 @@ func (j *job) fixStartEarly(ctx context.Context) error {
 	if _, fixed := j.state.Start(); fixed || j.plan.Input.Table != nil {
 		return nil
 	}
-	in, err := openSource(j.d.Plan, j.plan, nil, j.state)
+	in, err := openSource(j.d.Plan, j.plan, nil, j.state, j.brokers)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"sluice/source"
 	sourcefile "sluice/source/file"
 	sourcekafka "sluice/source/kafka"
+	"sluice/source/kafka/client"
 	sourcetable "sluice/source/table"
 	"sluice/state"
 )
@@ -26,14 +27,14 @@ import (
 // readers open a format for a source.
 var readers = map[string]func(format.Reading) (format.Reader, error){"json": json.Open, "csv": csv.Open}
 
-// openSource makes the source a flow reads. table is the open table of a flow that reads one.
-func openSource(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow) (source.Source, error) {
-	in, _, err := openInput(p, f, table, s, nil)
+// openSource makes the source a flow reads. table is the open table of a flow that reads one; m watches brokers and may be nil.
+func openSource(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow, m *client.Monitor) (source.Source, error) {
+	in, _, err := openInput(p, f, table, s, m, nil)
 	return in, err
 }
 
 // openInput is openSource, with the reader of the records' format. warn is told what does not stop the reading.
-func openInput(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow, warn func(*fault.Error)) (out source.Source, reader format.Reader, err error) {
+func openInput(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow, m *client.Monitor, warn func(*fault.Error)) (out source.Source, reader format.Reader, err error) {
 	in := &f.Input
 	switch in.Kind {
 	case plan.FromTable, plan.FromChangeFeed:
@@ -47,7 +48,7 @@ func openInput(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow
 		return out, reader, err
 	}
 	out, err = sourcekafka.New(sourcekafka.Config{Options: in.Options, Stream: in.Stream, Bootstrap: p.Servers, Columns: delivered(in),
-		Decoder: reader.Decoder, DrainTimeout: p.Settings.DrainTimeout})
+		Decoder: reader.Decoder, DrainTimeout: p.Settings.DrainTimeout, Monitor: m})
 	return out, reader, err
 }
 
@@ -87,12 +88,12 @@ func openReader(p *plan.Pipeline, in *plan.Input) (format.Reader, error) {
 	return readers[in.Format](format.Reading{Schema: in.Schema, Quoted: in.Quoted, Columns: decoded, Mode: in.Mode, Zone: zone, Options: in.Options})
 }
 
-// OpenSink makes the sink a flow writes.
-func OpenSink(p *plan.Pipeline, f *plan.Flow) (sink.Sink, error) {
+// OpenSink makes the sink a flow writes. m watches brokers and may be nil.
+func OpenSink(p *plan.Pipeline, f *plan.Flow, m *client.Monitor) (sink.Sink, error) {
 	s, fields := f.Sink, f.Query.Columns
 	switch s.Format {
 	case "kafka":
-		return sinkkafka.New(sinkkafka.Config{Options: s.Options, Bootstrap: p.Servers, Pipeline: p.Name, Flow: f.Name, Fields: fields})
+		return sinkkafka.New(sinkkafka.Config{Options: s.Options, Bootstrap: p.Servers, Pipeline: p.Name, Flow: f.Name, Fields: fields, Monitor: m})
 	case "postgres":
 		return sinkpostgres.New(sinkpostgres.Config{Options: s.Options, Pipeline: p.Name, Flow: f.Name, Fields: fields, Feed: f.Input.Kind == plan.FromChangeFeed})
 	case "file":

@@ -143,7 +143,7 @@ func (d *Daemon) unrepeatable(ctx context.Context, f *plan.Flow) (lost *fault.Er
 	if !fixed {
 		return nil, false, nil
 	}
-	in, err := openSource(d.Plan, f, nil, s)
+	in, err := openSource(d.Plan, f, nil, s, nil)
 	if err != nil {
 		return nil, false, err
 	}

@@ -176,7 +176,7 @@ func Adopt(ctx context.Context, p *plan.Pipeline, store *state.Store, f *plan.Fl
 // withSink makes the sink of a flow for as long as do takes. No error tells a secret.
 func withSink(p *plan.Pipeline, f *plan.Flow, do func(sink.Sink) error) (err error) {
 	defer func() { err = option.NewMask(f.Secrets...).Error(err) }()
-	s, err := OpenSink(p, f)
+	s, err := OpenSink(p, f, nil)
 	if err != nil {
 		return err
 	}

@@ -157,6 +157,15 @@ func details(e Event) any {
 		return map[string]any{"status": Running, "split": e.Split, "offset": e.At.String()}
 	case *FlowWarning:
 		return map[string]any{"status": Running}
+	case *BrokerSilent:
+		d := map[string]any{"status": Running, "address": e.Address, "since": e.Since.UTC(), "request": e.Request}
+		if e.Node >= 0 {
+			d["broker"] = e.Node
+		}
+		if e.Over > 0 {
+			d["seconds"] = e.Over.Seconds()
+		}
+		return d
 	case *UserAction:
 		return map[string]any{"action": e.Action, "names": e.Names}
 	}
@@ -173,6 +182,8 @@ func errorOf(e Event) *fault.Error {
 		return e.Err
 	case *FlowWarning:
 		return e.Err
+	case *BrokerSilent:
+		return e.fault()
 	case *UpdateWarning:
 		return e.Err
 	}

@@ -242,6 +242,41 @@ func (e *FlowWarning) Level() Level   { return Warn }
 func (e *FlowWarning) Origin() Origin { return Origin{Flow: e.Flow} }
 func (e *FlowWarning) String() string { return fmt.Sprintf("flow %s: %v", e.Flow, e.Err) }
 
+// BrokerSilent is a broker that a flow has asked something and that does not answer, though it keeps its connections open; and later
+// that this is over.
+type BrokerSilent struct {
+	Flow    string
+	Node    int32 // the broker's number; -1: not known
+	Address string
+	Since   time.Time
+	Request string        // what it was asked, as Kafka calls it
+	Over    time.Duration // how long it lasted; 0: it lasts
+	Text    string        // says all of it
+}
+
+func (e *BrokerSilent) Type() string { return "flow_progress" }
+func (e *BrokerSilent) Level() Level {
+	if e.Over > 0 {
+		return Info
+	}
+	return Warn
+}
+func (e *BrokerSilent) Origin() Origin { return Origin{Flow: e.Flow} }
+func (e *BrokerSilent) String() string {
+	if err := e.fault(); err != nil {
+		return fmt.Sprintf("flow %s: %v", e.Flow, err)
+	}
+	return fmt.Sprintf("flow %s: %s", e.Flow, e.Text)
+}
+
+// fault is nil when the silence is over.
+func (e *BrokerSilent) fault() *fault.Error {
+	if e.Over > 0 {
+		return nil
+	}
+	return fault.New(fault.BrokerSilent, "%s", e.Text).WithHint("it may be frozen or overloaded, or the network swallows what is sent; the flow goes on by itself when it answers")
+}
+
 // UpdateProgress is the state of a run of the pipeline (EL-06).
 type UpdateProgress struct {
 	State string // CREATED, INITIALIZING, RESETTING, SETTING_UP_TABLES, RUNNING, STOPPING, COMPLETED, FAILED, CANCELED

@@ -3,6 +3,7 @@ package fault
 // Codes of source/kafka and sink/kafka.
 var (
 	KafkaUnavailable    = define("KAFKA_UNAVAILABLE", External, Backoff, "No broker of the list answers, or one breaks off what it was asked.")
+	BrokerSilent        = define("KAFKA_BROKER_SILENT", External, Backoff, "A broker keeps its connections open and does not answer what a flow asks of it. A warning: the flow waits, and goes on by itself when it answers.")
 	KafkaAuthentication = define("KAFKA_AUTHENTICATION_FAILED", External, AfterChange, "A broker refuses the user, the password, the mechanism or the certificate, or the two sides disagree about TLS.")
 	KafkaAuthorization  = define("KAFKA_AUTHORIZATION_FAILED", External, AfterChange, "The user may not do what the flow needs: read or write the topic, use the group or the transactional id.")
 	UnknownTopic        = define("UNKNOWN_TOPIC_OR_PARTITION", External, AfterChange, "A topic that a pipeline reads or writes does not exist; Sluice never creates one by reading.")

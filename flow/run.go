@@ -62,7 +62,7 @@ func (f *Flow) Run(take, do context.Context, end *End, say func(reason string)) 
 	defer idle.Stop()
 	look, stopLooking := f.looks()
 	defer stopLooking()
-	isIdle, why := false, noData
+	isIdle := false
 	for {
 		select {
 		case r, more := <-ahead:
@@ -86,13 +86,21 @@ func (f *Flow) Run(take, do context.Context, end *End, say func(reason string)) 
 			idle.Reset(idleAfter)
 		case <-idle.C:
 			isIdle = true
-			say(why)
+			say(f.why())
 		case <-look:
-			if why = cmp.Or(f.waiting(), noData); isIdle {
+			if why := f.why(); isIdle {
 				say(why)
 			}
 		}
 	}
+}
+
+// why is the reason why the source returns nothing.
+func (f *Flow) why() string {
+	if f.waiting == nil {
+		return noData
+	}
+	return cmp.Or(f.waiting(), noData)
 }
 
 // looks is when to ask why the source returns nothing.

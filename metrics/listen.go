@@ -27,6 +27,8 @@ func (m *Metrics) Listen(e eventlog.Event) {
 		m.define(e)
 	case *eventlog.FlowWarning:
 		m.flowWarnings.WithLabelValues(e.Flow, code(e.Err)).Inc()
+	case *eventlog.BrokerSilent:
+		m.brokerSilent(e)
 	case *eventlog.UpdateProgress:
 		m.updateProgress(e)
 	}
@@ -136,6 +138,15 @@ func (m *Metrics) Held(flow string, since map[string]time.Time) {
 	for split, t := range since {
 		m.held.WithLabelValues(flow, split).Set(float64(t.UnixMilli()) / 1000)
 	}
+}
+
+func (m *Metrics) brokerSilent(e *eventlog.BrokerSilent) {
+	if e.Over > 0 {
+		m.silent.DeleteLabelValues(e.Flow, e.Address)
+		return
+	}
+	m.silent.WithLabelValues(e.Flow, e.Address).Set(float64(e.Since.UnixMilli()) / 1000)
+	m.flowWarnings.WithLabelValues(e.Flow, fault.BrokerSilent.Name).Inc()
 }
 
 func (m *Metrics) addOutcome(flow string, o eventlog.Outcome) {

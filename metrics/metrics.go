@@ -66,6 +66,7 @@ type Metrics struct {
 	backlogRecords *prometheus.GaugeVec
 	backlogCommits *prometheus.GaugeVec
 	lag            *prometheus.GaugeVec
+	silent         *prometheus.GaugeVec
 	held           *prometheus.GaugeVec
 	backfill       *prometheus.GaugeVec
 
@@ -125,6 +126,7 @@ func New(r prometheus.Registerer) *Metrics {
 	m.backlogRecords = reg.gauge("backlog_records", "Records of a Kafka partition that the flow has not read yet, as of its last batch.", "flow", "split")
 	m.backlogCommits = reg.gauge("backlog_commits", "Commits of a table that the flow has not read yet, as of its last batch.", "flow", "split")
 	m.lag = reg.gauge("lag_seconds", "Batch time minus the time of the last record read from a Kafka partition while records lag, else 0.", "flow", "split")
+	m.silent = reg.gauge("broker_silence_start_time_seconds", "Unix time since when a Kafka broker has not answered a flow, though it keeps its connections open; there is no such series when all answer.", "flow", "broker")
 	m.held = reg.gauge("open_transaction_start_time_seconds", "Unix time at which the open transaction began that holds back records of a Kafka partition; there is no such series when none does.", "flow", "split")
 	m.backfill = reg.gauge("backfill_progress_ratio", "Share of a bounded input that was read; 1 is drained.", "flow")
 

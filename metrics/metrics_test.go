@@ -53,6 +53,9 @@ var everything = []eventlog.Event{
 		Flow: "history", Target: "main.ticks", Time: at, Done: 250, Total: 1000,
 		Range: batch.Range{Splits: []batch.SplitRange{{Split: "data/a.json", To: batch.Offset{At: 250}, End: 1000, Records: 3, Bytes: 250}}},
 	},
+	&eventlog.BrokerSilent{Flow: "live", Node: 1, Address: "kafka-1:9092", Since: at},
+	&eventlog.BrokerSilent{Flow: "live", Node: -1, Address: "kafka-2:9092", Since: at.Add(500 * time.Millisecond)},
+	&eventlog.BrokerSilent{Flow: "live", Node: 1, Address: "kafka-1:9092", Since: at, Over: time.Second},
 	&eventlog.BatchDone{
 		Flow: "publish", Target: "out", Sink: true, Time: at,
 		Range: batch.Range{Splits: []batch.SplitRange{{Split: "main.ticks", To: batch.Offset{At: 8}, End: 11, Records: 3}}},

@@ -7,10 +7,11 @@ import (
 	"sluice/batch"
 	"sluice/plan"
 	"sluice/sink"
+	"sluice/source/kafka/client"
 )
 
 // openSink makes what stands in for the sink of a flow.
-func (s *session) openSink(_ *plan.Pipeline, f *plan.Flow) (sink.Sink, error) {
+func (s *session) openSink(_ *plan.Pipeline, f *plan.Flow, _ *client.Monitor) (sink.Sink, error) {
 	var out sink.Sink = &keeper{s.folds[f.Name]}
 	if s.shuffled {
 		out = s.harm.sink(out)

@@ -64,11 +64,20 @@ func brokerProcess(t *testing.T) string {
 	return strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
 }
 
-// Flags of TestKilledDaemonLosesAndDoublesNothing.
 var (
-	killSeed = flag.Uint64("killseed", 0, "draw records and moments from this seed")
-	kills    = flag.Int("kills", 20, "so many kills, over 50,000 records each; SLUICE_SOAK=1 takes 200")
+	seedFlag = flag.Uint64("seed", 0, "draw records, partitions and moments from this seed")
+	kills    = flag.Int("kills", 20, "TestKilledDaemonLosesAndDoublesNothing: so many kills, over 50,000 records each; SLUICE_SOAK=1 takes 200")
 )
+
+// drawing is what a test draws from. It says with which seed the test draws the same again.
+func drawing(t *testing.T) *rand.Rand {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("go test ./cmd/processor -run '%s' -seed %d", t.Name(), seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
 
 // killed is a pipeline through which every record goes three times: into raw by a backfill or from a topic, from there into newest by the
 // rule, and what that changes into a topic, a table and files, each of which keeps every change it gets.
@@ -101,12 +110,8 @@ func TestKilledDaemonLosesAndDoublesNothing(t *testing.T) {
 		*kills = 200
 	}
 	size := *kills * 50_000
-	seed := *killSeed
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("go test ./cmd/processor -run %s -kills %d -killseed %d", t.Name(), *kills, seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("-kills %d", *kills)
+	random := drawing(t)
 	database := testenv.Postgres(t)
 	t.Setenv("PGURL", database)
 	broker := brokerProcess(t)

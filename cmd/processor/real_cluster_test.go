@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -78,7 +77,7 @@ func leadersMove(t *testing.T, nodes []*testenv.Cluster) {
 		s.replicated(topic, nil, []int32{2, 1, 3}, []int32{3, 1, 2})
 	}
 	all := s.events(old, 0, 600)
-	barrier := events(600, 2)
+	barrier := s.draw(600, 2)
 	x := s.begin(10*time.Minute, barrier[0].in(old, 0), barrier[1].in(old, 1))
 	all = append(all, barrier...)
 	all = append(all, s.events(old, 602, 600)...)
@@ -109,7 +108,7 @@ func leadersMove(t *testing.T, nodes []*testenv.Cluster) {
 			before := len(all)
 			all = append(all, s.events(live, before, 300)...)
 			s.until("some of the next", func() bool { return s.rows("raw") > before })
-			leader := s.leader(out, rand.Int32N(2))
+			leader := s.leader(out, s.random.Int32N(2))
 			if leader < 2 {
 				t.Fatalf("broker %d leads", leader)
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -37,10 +36,10 @@ type event struct {
 	Seq int    `json:"seq"`
 }
 
-// events makes records with ties and late ones, numbered from first on.
-func events(first, n int) (out []event) {
+// draw makes records with ties and late ones, numbered from first on.
+func (s *site) draw(first, n int) (out []event) {
 	for i := range n {
-		out = append(out, event{first + i, fmt.Sprintf("k%d", rand.IntN(40)), rand.IntN(60)})
+		out = append(out, event{first + i, fmt.Sprintf("k%d", s.random.IntN(40)), s.random.IntN(60)})
 	}
 	return out
 }
@@ -48,10 +47,10 @@ func events(first, n int) (out []event) {
 // events makes records and writes each into one of two partitions.
 func (s *site) events(topic string, first, n int) []event {
 	s.t.Helper()
-	made := events(first, n)
+	made := s.draw(first, n)
 	var records []*kgo.Record
 	for _, e := range made {
-		records = append(records, e.in(topic, rand.Int32N(2)))
+		records = append(records, e.in(topic, s.random.Int32N(2)))
 	}
 	s.produce(records...)
 	return made
@@ -109,11 +108,9 @@ func (s *site) once(topic string, want []event) {
 	}
 }
 
-// pause freezes the broker for longer than a batch may take.
-func (s *site) pause() {
-	unpause := s.kafka.Pause(s.t)
-	time.Sleep(3 * time.Second)
-	unpause()
+// pause freezes the broker, until the flow that reads it says so.
+func (s *site) pause(d *running, flow string) {
+	s.frozen(d, s.kafka.Brokers[0], func() func() { return s.kafka.Pause(s.t) }, flow)
 }
 
 func (s *site) kill() { s.kafka.Kill(s.t); s.kafka.Restart(s.t) }
@@ -128,14 +125,14 @@ func TestRealOutages(t *testing.T) {
 	s.create(old, 2)
 	s.create(live, 2)
 	all := s.events(old, 0, 600)
-	barrier := events(600, 2)
+	barrier := s.draw(600, 2)
 	x := s.begin(10*time.Minute, barrier[0].in(old, 0), barrier[1].in(old, 1))
 	all = append(all, barrier...)
 	all = append(all, s.events(old, 602, 600)...)
 	d := s.start()
 	rows := func() int { return s.rows("raw") }
 	s.until("some records", func() bool { return rows() > 0 })
-	s.pause()
+	s.pause(d, "history")
 	s.until("the drain to wait", func() bool {
 		return rows() == 600 && d.waits("history")
 	})
@@ -146,7 +143,7 @@ func TestRealOutages(t *testing.T) {
 		t.Errorf("%d rows are drained, want %d", n, len(all))
 	}
 
-	ways, rounds := []func(){s.pause, s.halt}, 1
+	ways, rounds := []func(){func() { s.pause(d, "live") }, s.halt}, 1
 	if os.Getenv("SLUICE_SOAK") == "1" {
 		ways, rounds = append(ways, s.kill), 30
 	}

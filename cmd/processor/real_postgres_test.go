@@ -19,7 +19,7 @@ func TestRealPostgres(t *testing.T) {
 	t.Setenv("PGURL", database)
 	s := newSite(t, testenv.Kafka(t), example(t, "stock_ticks_postgres"))
 	s.create(s.name, 3)
-	live, want := liveTicks(t, true), wantTicks(t)
+	live, want := liveTicks(t, s.random), wantTicks(t)
 	equal := func() bool {
 		here, there := s.query("SELECT key, symbol, ts, close, volume FROM ticks"), ticksIn(t, database)
 		return here != "" && here == there

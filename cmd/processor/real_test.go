@@ -41,6 +41,8 @@ type site struct {
 	sets  []string // flags of every verb
 	name  string   // of the pipeline, and the beginning of its topics
 
+	random *rand.Rand
+
 	options []kgo.Opt // of the test's own clients
 	client  *kgo.Client
 	admin   *kadm.Client
@@ -53,6 +55,7 @@ func newSite(t *testing.T, kafka *testenv.Cluster, content map[string]string, op
 		t.Skip("starts a broker and processes")
 	}
 	s := &site{t: t, kafka: kafka, options: append(opts, kgo.SeedBrokers(kafka.Brokers...)), name: strings.ToLower(strings.NewReplacer("/", "_", "Test", "").Replace(t.Name()))}
+	s.random = drawing(t)
 	named := map[string]string{}
 	for name, text := range content {
 		named[name] = strings.ReplaceAll(text, "TOPIC", s.name)
@@ -112,7 +115,7 @@ func (s *site) put(topic string, partitions int32, values ...string) {
 	s.t.Helper()
 	var records []*kgo.Record
 	for _, v := range values {
-		records = append(records, &kgo.Record{Topic: topic, Partition: rand.Int32N(partitions), Value: []byte(v)})
+		records = append(records, &kgo.Record{Topic: topic, Partition: s.random.Int32N(partitions), Value: []byte(v)})
 	}
 	if err := s.client.ProduceSync(s.t.Context(), records...).FirstErr(); err != nil {
 		s.t.Fatal(err)
@@ -277,8 +280,8 @@ func (d *running) wait(code int) {
 	}
 }
 
-// liveTicks is the later file of the real ticks, in order or not.
-func liveTicks(t *testing.T, shuffled bool) []string {
+// liveTicks is the later file of the real ticks, in its order, or shuffled.
+func liveTicks(t *testing.T, shuffle *rand.Rand) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "stock_ticks", "data", "batch_2.json"))
 	if err != nil {
@@ -288,8 +291,8 @@ func liveTicks(t *testing.T, shuffled bool) []string {
 	if len(lines) != 1668 {
 		t.Fatalf("%d lines", len(lines))
 	}
-	if shuffled {
-		rand.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+	if shuffle != nil {
+		shuffle.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
 	}
 	return lines
 }

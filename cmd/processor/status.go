@@ -79,7 +79,10 @@ func liveStatus(s admin.Status) table {
 		totals[sums.Flow] = sums.Counts
 	}
 	for _, f := range s.Flows {
-		reason := cmp.Or(f.Reason, held(f.Positions))
+		reason := cmp.Or(silent(f.Silent), f.Reason, held(f.Positions))
+		if f.Error != nil && len(f.Silent) > 0 {
+			reason = f.Reason + "; " + reason // when it is tried again
+		}
 		if f.Error != nil {
 			if reason != "" {
 				reason += ": "
@@ -107,6 +110,18 @@ func livePositions(s admin.Status) table {
 		}
 	}
 	return t
+}
+
+// silent is what a flow that waits for brokers says, whatever else it does.
+func silent(brokers []admin.SilentBroker) (why string) {
+	if len(brokers) == 0 {
+		return ""
+	}
+	why = brokers[0].Text
+	if more := len(brokers) - 1; more > 0 {
+		why += fmt.Sprintf("; and %d more brokers", more)
+	}
+	return why
 }
 
 // held is what a flow waits for in a partition while it is busy with others.

@@ -19,15 +19,16 @@ import (
 	"sluice/plan"
 	"sluice/sink"
 	"sluice/sink/memory"
+	"sluice/source/kafka/client"
 )
 
 // openSink makes the sink of a flow, on the daemon's power.
-func (r *run) openSink(p *plan.Pipeline, f *plan.Flow) (sink.Sink, error) {
+func (r *run) openSink(p *plan.Pipeline, f *plan.Flow, m *client.Monitor) (sink.Sink, error) {
 	if f.Sink.Format == "memory" {
 		store := r.world.outside[f.Sink.Name]
 		return &powered{r.world.through.sink(&faithful{store.Sink(), store}), f.Sink.Name, r}, nil
 	}
-	s, err := daemon.OpenSink(p, f)
+	s, err := daemon.OpenSink(p, f, m)
 	return &powered{s, f.Sink.Name, r}, err
 }
 

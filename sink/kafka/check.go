@@ -12,7 +12,7 @@ import (
 // Check asks the cluster whether there is the topic and whether the user may write it, as dry-run --connect does. It makes
 // nothing.
 func (s *Sink) Check(ctx context.Context) error {
-	cl, err := s.opts.client.New(s.config.Client...)
+	cl, err := s.opts.client.New()
 	if err != nil {
 		return err
 	}

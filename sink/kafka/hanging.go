@@ -150,7 +150,7 @@ func (a *attachment) ask(ctx context.Context, what string, key kmsg.Key, f func(
 // end ends a transaction in the places where it hangs, by one without records.
 func (a *attachment) end(ctx context.Context, id int64, epoch int16, h hanging, commit bool) error {
 	// As a client of Kafka 3.9: such a one says what is in a transaction before it writes, and need not write.
-	cl, err := a.sink.opts.client.New(append([]kgo.Opt{kgo.MaxVersions(kversion.V3_9_0())}, a.sink.config.Client...)...)
+	cl, err := a.sink.opts.client.New(kgo.MaxVersions(kversion.V3_9_0()))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -47,12 +48,13 @@ type cluster struct {
 	t       testing.TB
 	brokers []string
 	fake    *broker.Broker // nil on real Kafka
+	options []kgo.Opt      // of the test's own clients
 }
 
 // with runs f with a client that is closed afterwards.
 func (k *cluster) with(f func(ctx context.Context, cl *kgo.Client, admin *kadm.Client), opts ...kgo.Opt) {
 	k.t.Helper()
-	cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(k.brokers...), kgo.DisableClientMetrics(), kgo.FetchMaxWait(500 * time.Millisecond)}, opts...)...)
+	cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(k.brokers...), kgo.DisableClientMetrics(), kgo.FetchMaxWait(500 * time.Millisecond)}, slices.Concat(k.options, opts)...)...)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -121,7 +123,7 @@ func show(records []*kgo.Record) string {
 	return strings.Join(out, "\n")
 }
 
-func (k *cluster) options(topic string, pairs ...string) option.Values {
+func (k *cluster) given(topic string, pairs ...string) option.Values {
 	k.t.Helper()
 	given := []option.Given{{Name: "bootstrapServers", Value: strings.Join(k.brokers, ",")}, {Name: "topic", Value: topic}}
 	for i := 0; i < len(pairs); i += 2 {
@@ -138,7 +140,7 @@ var fields = []batch.Field{{Name: "key", Type: batch.Of(batch.String)}, {Name: "
 
 func (k *cluster) open(topic string, pairs ...string) *Sink {
 	k.t.Helper()
-	s, err := New(Config{Options: k.options(topic, pairs...), Pipeline: "shop", Flow: "publish-" + topic, Fields: fields})
+	s, err := New(Config{Options: k.given(topic, pairs...), Pipeline: "shop", Flow: "publish-" + topic, Fields: fields})
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -248,8 +250,8 @@ func (x *target) dial(ctx context.Context, network, address string) (net.Conn, e
 
 func (x *target) Open(t *testing.T) sink.Sink {
 	t.Helper()
-	s, err := New(Config{Options: x.k.options(x.topic, "kafka.delivery.timeout.ms", "1000"), Pipeline: "conformance", Flow: x.topic, Fields: x.fields,
-		Client: []kgo.Opt{kgo.Dialer(x.dial)}})
+	s, err := New(Config{Options: x.k.given(x.topic, "kafka.delivery.timeout.ms", "1000"), Pipeline: "conformance", Flow: x.topic, Fields: x.fields,
+		Dial: x.dial})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,10 @@ type Config struct {
 	Pipeline  string
 	Flow      string
 	Fields    []batch.Field // columns of the rows it will get
-	// Client are further options of the library's client, such as a dialer.
-	Client []kgo.Opt
+	// Monitor watches the connections to the brokers; it may be nil.
+	Monitor *client.Monitor
+	// Dial connects instead of the network's dialer; nil for that one.
+	Dial client.Dialer
 }
 
 // renewal is how often an identity is written again while no batch comes.
@@ -53,6 +55,7 @@ func New(c Config) (*Sink, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
+	opts.client.Monitor, opts.client.Dial = c.Monitor, c.Dial
 	s := &Sink{config: c, opts: opts, target: "topic " + opts.topic, stop: make(chan struct{})}
 	var err error
 	if s.records, err = newRecords(&s.opts, s.name(), c.Fields); err != nil {
@@ -67,7 +70,7 @@ func (s *Sink) group() string { return s.name() + ".sink" }
 // Open implements sink.Sink. It makes sure that the topic exists, and compares what the topic remembers with last where
 // last names the store. The transactional id is taken over only at the first Write.
 func (s *Sink) Open(ctx context.Context, last batch.ID, ok bool) error {
-	cl, err := s.opts.client.New(s.config.Client...)
+	cl, err := s.opts.client.New()
 	if err != nil {
 		return err
 	}

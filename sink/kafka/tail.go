@@ -41,8 +41,8 @@ func (a *attachment) scan(ctx context.Context, store string) (newest sink.Identi
 	if len(left) == 0 {
 		return newest, false, nil
 	}
-	cl, err := s.opts.client.New(append([]kgo.Opt{kgo.ConsumePartitions(from), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.KeepControlRecords(), kgo.FetchMaxWait(s.opts.client.FetchWait)}, s.config.Client...)...)
+	cl, err := s.opts.client.New(kgo.ConsumePartitions(from), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.KeepControlRecords(), kgo.FetchMaxWait(s.opts.client.FetchWait))
 	if err != nil {
 		return newest, false, err
 	}

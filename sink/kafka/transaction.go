@@ -3,7 +3,6 @@ package kafka
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,7 +22,7 @@ func (s *Sink) producer(more ...kgo.Opt) (*kgo.Client, error) {
 	c := &s.opts.client
 	codec := map[string]kgo.CompressionCodec{"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(),
 		"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression()}[c.Compression]
-	return c.New(slices.Concat([]kgo.Opt{
+	return c.New(append([]kgo.Opt{
 		kgo.TransactionalID(s.name()),
 		kgo.TransactionTimeout(c.TransactionTimeout),
 		kgo.DefaultProduceTopic(s.opts.topic),
@@ -33,7 +32,7 @@ func (s *Sink) producer(more ...kgo.Opt) (*kgo.Client, error) {
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), // as Java's: keys by murmur2
 		kgo.MaxBufferedRecords(100_000),
 		kgo.UnknownTopicRetries(4),
-	}, s.config.Client, more)...)
+	}, more...)...)
 }
 
 // transact writes the records of a batch and its identity in one transaction. On an error it is not known to be there,

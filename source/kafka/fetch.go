@@ -58,6 +58,7 @@ func (s *Source) fetchFrom(broker int32) {
 			continue
 		}
 		s.mu.Lock()
+		delete(s.fetched, broker)
 		s.trouble.note(broker, s.opts.client.Fault(s.ctx, err, "fetching %s", s.opts.name()))
 		s.mu.Unlock()
 		s.wake()
@@ -109,6 +110,7 @@ func (s *Source) request(broker int32, first int) (*kmsg.FetchRequest, map[parti
 		asking[partitionKey{id: p.id, number: p.number}] = a
 		asking[partitionKey{topic: p.topic, number: p.number}] = a
 	}
+	s.fetched[broker] = time.Now()
 	return req, asking
 }
 
@@ -143,6 +145,7 @@ func (s *Source) absorb(broker int32, resp *kmsg.FetchResponse, asking map[parti
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.fetched, broker)
 	for i := range resp.Topics {
 		t := &resp.Topics[i]
 		for j := range t.Partitions {

@@ -48,9 +48,9 @@ type cluster struct {
 	compact func() // nil on real Kafka, which does so when it likes
 }
 
-func newCluster(t *testing.T, brokers []string) *cluster {
+func newCluster(t *testing.T, brokers []string, opts ...kgo.Opt) *cluster {
 	k := &cluster{t: t, brokers: brokers}
-	k.client = k.newClient()
+	k.client = k.newClient(opts...)
 	k.admin = kadm.NewClient(k.client)
 	return k
 }

@@ -26,6 +26,7 @@ type partition struct {
 	size   int // bytes of the records in queue
 
 	end, stable, start int64 // high watermark, last stable offset and log start of the last answer; -1 unknown
+	ended              bool  // the last answer had nothing behind next that may be read
 	blockedAt          int64 // the last stable offset that has held up reading since blockedSince
 	blockedSince       time.Time
 	holder             *holder // of the open transaction at blockedAt, once it was asked for
@@ -55,7 +56,7 @@ func (p *partition) seek(offset int64) {
 	p.queue, p.size = nil, 0
 	p.empty = 0
 	p.data, p.at, p.left = nil, 0, 0
-	p.outOfRange, p.err = false, nil
+	p.outOfRange, p.err, p.ended = false, nil, false
 	p.blockedSince = time.Time{}
 }
 
@@ -91,6 +92,7 @@ func (p *partition) absorb(r *kmsg.FetchResponseTopicPartition, committed, alone
 		// Compaction or deletion left nothing between here and the end: A-63.
 		p.push(recordBatch{first: p.next, next: bound})
 	}
+	p.ended = p.next >= bound
 	p.noteBlocked(committed)
 	return nil
 }

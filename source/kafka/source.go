@@ -13,6 +13,7 @@ import (
 	"sluice/format"
 	"sluice/option"
 	"sluice/source"
+	"sluice/source/kafka/client"
 )
 
 // Config says what a Source reads and how.
@@ -25,8 +26,10 @@ type Config struct {
 	Decoder   format.Decoder  // of the columns without Meta; nil when there are none
 	// DrainTimeout bounds how long a read with an end waits for an open transaction (D-7). 0 means 15 minutes.
 	DrainTimeout time.Duration
-	// Client are further options of the library's client, such as a dialer.
-	Client []kgo.Opt
+	// Monitor watches the connections to the brokers; it may be nil.
+	Monitor *client.Monitor
+	// Dial connects instead of the network's dialer; nil for that one.
+	Dial client.Dialer
 }
 
 // patience is how long a fault of the cluster that may pass by itself is kept from the caller: a leader that moves, a
@@ -45,9 +48,10 @@ type Source struct {
 	parts   []*partition // sorted by split
 	trouble troubles
 	loops   map[int32]bool
-	work    *sync.Cond    // partitions, buffers or leaders changed: fetch loops look again
-	news    chan struct{} // something arrived: a waiting Read looks again
-	stale   chan struct{} // metadata is wanted now
+	fetched map[int32]time.Time // brokers that have been asked for records, until they answer
+	work    *sync.Cond          // partitions, buffers or leaders changed: fetch loops look again
+	news    chan struct{}       // something arrived: a waiting Read looks again
+	stale   chan struct{}       // metadata is wanted now
 
 	fetchBytes, partitionBytes int64 // most bytes of an answer, and of all buffers; of a partition in one, and of its buffer
 
@@ -97,17 +101,19 @@ func New(c Config) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := opts.client.New(c.Client...)
+	opts.client.Monitor, opts.client.Dial = c.Monitor, c.Dial
+	cl, err := opts.client.New()
 	if err != nil {
 		return nil, err
 	}
 	s := &Source{
 		opts:    opts,
-		client:  client,
-		admin:   kadm.NewClient(client),
+		client:  cl,
+		admin:   kadm.NewClient(cl),
 		drain:   c.DrainTimeout,
 		columns: columns,
 		loops:   map[int32]bool{},
+		fetched: map[int32]time.Time{},
 		trouble: troubles{},
 		news:    make(chan struct{}, 1),
 		stale:   make(chan struct{}, 1),
@@ -141,12 +147,19 @@ func (s *Source) wake() {
 }
 
 // Waiting says why a Read that waits has nothing to return, as far as the cluster is the reason: an open transaction, a
-// broker that does not answer. It is empty when there simply is nothing new. It may be called while Read runs.
+// broker that does not answer. It is empty when there simply is nothing new, as every broker has said. It may be called while Read
+// runs.
 func (s *Source) Waiting() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t := s.trouble.oldest(); t.err != nil {
 		return t.err.Error()
+	}
+	if silent := s.opts.client.Monitor.Silent(); len(silent) > 0 {
+		return silent[0].String()
+	}
+	if p := s.unheard(); p != nil {
+		return fmt.Sprintf("waiting for broker %d to say what %s holds", p.leader, p.split)
 	}
 	held := s.held()
 	switch len(held) {
@@ -156,6 +169,22 @@ func (s *Source) Waiting() string {
 		return held[0].Text
 	}
 	return fmt.Sprintf("%s; and %d more partitions are held up", held[0].Text, len(held)-1)
+}
+
+// answerSlack is how long an answer to a fetch may be late before what the one before it said is not believed any more.
+const answerSlack = time.Second
+
+// unheard is a partition of which the broker has not said, or not lately, that there is nothing more. s.mu is held.
+func (s *Source) unheard() *partition {
+	for _, p := range s.parts {
+		if !p.wanted || p.next >= p.until {
+			continue
+		}
+		if at, asked := s.fetched[p.leader]; !p.ended || asked && time.Since(at) > s.opts.client.FetchWait+answerSlack {
+			return p
+		}
+	}
+	return nil
 }
 
 var _ source.Source = (*Source)(nil)

@@ -30,7 +30,7 @@ func TestVirtualTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer cl.Close()
-		s, err := New(Config{Options: k.options("t"), Columns: metaColumns("value"), Stream: true, DrainTimeout: 10 * time.Minute, Client: []kgo.Opt{dial}})
+		s, err := New(Config{Options: k.options("t"), Columns: metaColumns("value"), Stream: true, DrainTimeout: 10 * time.Minute, Dial: network.DialContext})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"net"
 	"os"
 	"regexp"
 	"strings"
@@ -35,6 +36,9 @@ type Config struct {
 	RequestBytes       int64
 	DeliveryTimeout    time.Duration
 	TransactionTimeout time.Duration
+
+	Monitor *Monitor // watches the connections; nil: nobody does
+	Dial    Dialer   // instead of the network and TLS; nil: those
 
 	clientID                                 string
 	protocolGiven, tls, sasl, anyHost        bool
@@ -75,24 +79,24 @@ func To(brokers ...string) Config {
 // New makes a client. It reads certificate files, and connects only when it is used. Requests are given up after some
 // seconds, with the error of the network: whoever calls waits and tries again, and can tell what is wrong meanwhile.
 func (c Config) New(opts ...kgo.Opt) (*kgo.Client, error) {
+	dial, err := c.dialer()
+	if err != nil {
+		return nil, err
+	}
 	all := []kgo.Opt{
 		kgo.SeedBrokers(c.Brokers...),
 		kgo.ClientID(c.clientID),
 		kgo.SoftwareNameAndVersion("sluice", "1"),
 		kgo.RequestTimeoutOverhead(c.requestTimeout),
-		kgo.DialTimeout(c.dialTimeout),
+		kgo.Dialer(dial),
 		kgo.ConnIdleTimeout(c.idleTimeout),
 		kgo.MetadataMaxAge(c.MetadataAge),
 		kgo.MetadataMinAge(min(c.MetadataAge, 250*time.Millisecond)),
 		kgo.RetryTimeoutFn(retryTimeout),
 		kgo.DisableClientMetrics(),
 	}
-	if c.tls {
-		t, err := c.tlsConfig()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, kgo.DialTLSConfig(t))
+	if c.Monitor != nil {
+		all = append(all, kgo.WithHooks(c.Monitor))
 	}
 	if c.sasl {
 		all = append(all, c.login())
@@ -102,6 +106,25 @@ func (c Config) New(opts ...kgo.Opt) (*kgo.Client, error) {
 		return nil, fault.New(fault.InvalidOption, "the Kafka settings do not make a client").Because(err)
 	}
 	return client, nil
+}
+
+// dialer makes connections, with TLS if that is asked for. They are watched outside of it, where requests can be told apart.
+func (c Config) dialer() (Dialer, error) {
+	plain := &net.Dialer{Timeout: c.dialTimeout}
+	dial := Dialer(plain.DialContext)
+	if c.Dial != nil {
+		dial = c.Dial
+	} else if c.tls {
+		t, err := c.tlsConfig()
+		if err != nil {
+			return nil, err
+		}
+		dial = (&tls.Dialer{NetDialer: plain, Config: t}).DialContext // it takes the server's name from the address
+	}
+	if c.Monitor != nil {
+		dial = c.Monitor.dialing(dial, c.FetchWait)
+	}
+	return dial, nil
 }
 
 // retryTimeout is how long the library repeats a request. A new cluster makes its coordinators when they are first asked
