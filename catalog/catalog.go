@@ -179,11 +179,28 @@ func Build(spec *Spec, statements []syntax.Statement, partial bool, c Connectors
 	}
 	b.outputNames()
 	b.resets()
+	b.unused()
 	declared := b.Flows
 	if cyclic := b.order(); cyclic {
 		b.cycles(declared)
 	}
 	return b.Catalog
+}
+
+// unused reports names of configuration that look as if Kafka's client read them. Of those options only the brokers can be given for all
+// sources and sinks at once.
+func (b *builder) unused() {
+	for _, n := range b.Spec.Unused() {
+		if b.partial || !n.OfKafka() {
+			continue
+		}
+		e := b.report(fault.UnknownOption, n.Pos, "configuration has no option %q", n.Name)
+		if near := option.Nearest(n.Name, []string{servers}); near != "" {
+			e.WithHint("did you mean %q?", near)
+		} else {
+			e.WithHint("of Kafka's options it has %q only; give the others to the sources and sinks that are to have them", servers)
+		}
+	}
 }
 
 func (b *builder) report(code *fault.Code, at fault.Pos, format string, args ...any) *fault.Error {

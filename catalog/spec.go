@@ -195,7 +195,7 @@ func (r *specReader) collect(entries []strictyaml.Entry) {
 
 // configuration reads the map of that name, works out its values and takes the settings among them.
 func (r *specReader) configuration(o Overrides) {
-	vars := &variables{set: o.Set, config: map[string]*variable{}, env: o.Env, secrets: map[string]bool{}}
+	vars := &variables{set: o.Set, config: map[string]*variable{}, env: o.Env, secrets: map[string]bool{}, named: map[string]bool{}}
 	r.spec.vars = vars
 	var names []string
 	if e, ok := r.fields["configuration"]; ok {

@@ -22,6 +22,7 @@ type variables struct {
 	env    func(string) (string, bool)
 
 	secrets map[string]bool // values of the environment that were used; nil does not note them
+	named   map[string]bool // names that some text has as ${name}; nil does not note them
 }
 
 // variable is one value of configuration; it is worked out when it is first asked for.
@@ -86,6 +87,9 @@ func (v *variables) lookup(name string, at fault.Pos) (value string, secret bool
 		return "", false, fault.New(fault.InvalidVariable, "${%s} is not a reference", name).At(at).
 			WithHint("write ${name} for a value of configuration, ${env:NAME} for one of the environment, $${ for a plain ${")
 	}
+	if v.named != nil {
+		v.named[name] = true
+	}
 	if value, ok := v.set[name]; ok {
 		return value, false, nil
 	}
@@ -114,6 +118,33 @@ func (v *variables) resolve(name string, c *variable, used fault.Pos) *fault.Err
 	}
 	return c.err
 }
+
+// Unused are the names of configuration and --set that are no settings and that no text has as ${name}: each does nothing. It is
+// complete when all files have been read.
+func (s *Spec) Unused() (out []Named) {
+	for _, name := range s.vars.names() {
+		if s.vars.named[name] || isSetting(name) || name == servers {
+			continue
+		}
+		at := fault.Pos{File: "--set " + name}
+		if c, ok := s.vars.config[name]; ok {
+			at = c.pos
+		}
+		if n := len(out); n == 0 || out[n-1].Name != name {
+			out = append(out, Named{name, at})
+		}
+	}
+	return out
+}
+
+// Named is a name and where it stands.
+type Named struct {
+	Name string
+	Pos  fault.Pos
+}
+
+// OfKafka reports whether the name is one that only Kafka's client could read.
+func (n Named) OfKafka() bool { return strings.HasPrefix(strings.ToLower(n.Name), "kafka.") }
 
 func (v *variables) names() []string {
 	var out []string

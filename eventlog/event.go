@@ -235,10 +235,16 @@ func (e *RecordRefused) String() string {
 type FlowWarning struct {
 	Flow string
 	Err  *fault.Error
+	Mild bool // it may well be meant: INFO
 }
 
-func (e *FlowWarning) Type() string   { return "flow_progress" }
-func (e *FlowWarning) Level() Level   { return Warn }
+func (e *FlowWarning) Type() string { return "flow_progress" }
+func (e *FlowWarning) Level() Level {
+	if e.Mild {
+		return Info
+	}
+	return Warn
+}
 func (e *FlowWarning) Origin() Origin { return Origin{Flow: e.Flow} }
 func (e *FlowWarning) String() string { return fmt.Sprintf("flow %s: %v", e.Flow, e.Err) }
 

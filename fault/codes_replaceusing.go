@@ -3,5 +3,5 @@ package fault
 // Codes of replaceusing.
 var (
 	NullSequence  = define("REPLACE_USING_NULL_SEQUENCE", Data, AfterChange, "A row of a REPLACE USING flow has a sequence that is null or NaN.")
-	EqualSequence = define("REPLACE_USING_EQUAL_SEQUENCE", User, Never, "A warning: in a table that several flows write, a row came whose sequence its key had already; all are kept (D-10).")
+	EqualSequence = define("REPLACE_USING_EQUAL_SEQUENCE", User, Never, "A warning, once in a run: a row has the key and the sequence of another, and both are kept; at level INFO unless several flows write the table (D-10).")
 )

@@ -23,7 +23,7 @@ type work struct {
 	failure *fault.Error // why; returned once what stands before it is committed
 	outcome eventlog.Outcome
 	counts  []expect.Count
-	tie     *place // of a row whose sequence its key had already, in a table that other flows write too
+	tie     *place // of a row that its key holds beside another, not told yet
 	stages  eventlog.Stages
 
 	refused     map[place]bool // records of which no row was made, or one that cannot be used

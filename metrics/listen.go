@@ -26,7 +26,9 @@ func (m *Metrics) Listen(e eventlog.Event) {
 	case *eventlog.FlowDefinition:
 		m.define(e)
 	case *eventlog.FlowWarning:
-		m.flowWarnings.WithLabelValues(e.Flow, code(e.Err)).Inc()
+		if !e.Mild {
+			m.flowWarnings.WithLabelValues(e.Flow, code(e.Err)).Inc()
+		}
 	case *eventlog.BrokerSilent:
 		m.brokerSilent(e)
 	case *eventlog.UpdateProgress:

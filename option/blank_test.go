@@ -60,3 +60,14 @@ func TestAWrongValueIsNotMissing(t *testing.T) {
 		t.Error(problems)
 	}
 }
+
+// the nearest name is found where the mistake leaves out the first part of it, or joins its words in another way, too.
+func TestNearest(t *testing.T) {
+	candidates := []string{"subscribe", "kafka.isolation.level", "kafka.client.id", "sluice.memory_limit", "id"}
+	for name, want := range map[string]string{"isolation_levl": "kafka.isolation.level", "isolationLevel": "kafka.isolation.level", "subscrib": "subscribe",
+		"memory-limit": "sluice.memory_limit", "kafka.isolation.levl": "kafka.isolation.level", "ix": "id", "color": "", "isolation": ""} {
+		if got := Nearest(name, candidates); got != want {
+			t.Errorf("nearest to %q is %q, want %q", name, got, want)
+		}
+	}
+}

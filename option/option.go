@@ -82,7 +82,7 @@ func (s Set) Parse(what string, given []Given, at fault.Pos) (Values, fault.List
 		spec, ok := s.find(g.Name)
 		if !ok {
 			e := fault.New(fault.UnknownOption, "%s has no option %q", what, g.Name).At(g.Pos)
-			if near := Nearest(g.Name, s.names()); near != "" {
+			if near := s.Nearest(g.Name); near != "" {
 				e.WithHint("did you mean %q?", near)
 			} else {
 				e.WithHint("the options are %s", strings.Join(s.names(), ", "))
@@ -130,6 +130,9 @@ func (s Set) find(name string) (Spec, bool) {
 	}
 	return Spec{}, false
 }
+
+// Nearest returns the name of an option that name may be meant for, or "".
+func (s Set) Nearest(name string) string { return Nearest(name, s.names()) }
 
 func (s Set) names() []string {
 	var out []string
@@ -352,12 +355,31 @@ func ParseSize(s string) (int64, error) {
 	return n * factor, nil
 }
 
-// Nearest returns the candidate that is at most two edits (a third of its length for longer names) away from name, or "".
+// Nearest returns the candidate that is at most two edits (a third of its length for longer names) away from name, or "". Where there is
+// none, that which is so without its first part and whatever joins words: isolation_level is kafka.isolation.level.
 func Nearest(name string, candidates []string) string {
+	whole := func(s string) string { return strings.ToLower(strings.TrimSuffix(s, "*")) }
+	bare := func(s string) string {
+		s = whole(s)
+		if _, rest, ok := strings.Cut(s, "."); ok {
+			s = rest
+		}
+		return joints.Replace(s)
+	}
+	if near := nearest(whole(name), candidates, whole); near != "" {
+		return near
+	}
+	return nearest(joints.Replace(whole(name)), candidates, bare)
+}
+
+var joints = strings.NewReplacer("_", "", ".", "", "-", "")
+
+// nearest compares name with what form makes of the candidates.
+func nearest(name string, candidates []string, form func(string) string) string {
 	best, bestAt := "", 1<<30
 	for _, c := range candidates {
-		d := distance(strings.ToLower(name), strings.ToLower(strings.TrimSuffix(c, "*")))
-		if d < bestAt && d <= max(2, len(c)/3) {
+		f := form(c)
+		if d := distance(name, f); d < bestAt && d <= max(2, len(f)/3) {
 			best, bestAt = c, d
 		}
 	}

@@ -38,11 +38,23 @@ func Build(c *catalog.Catalog) (*Pipeline, fault.List) {
 	for _, t := range c.Tables {
 		p.tables[t].Fingerprint, p.tables[t].Definition = tableFingerprint(p.tables[t].Table), tableDefinition(p.tables[t])
 	}
+	for _, n := range c.Spec.Unused() {
+		p.Warnings = append(p.Warnings, Warning{n.Pos, unused(n.Name)})
+	}
 	p.hide()
 	if len(p.problems) > 0 {
 		return nil, tidy(p.problems)
 	}
 	return p.Pipeline, nil
+}
+
+// unused says that a name of configuration does nothing, and which setting may be meant.
+func unused(name string) string {
+	text := "nothing uses " + name + " of configuration, as ${" + name + "}"
+	if near := catalog.Settings.Nearest(name); near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	return text
 }
 
 // planner makes one Pipeline.

@@ -116,10 +116,16 @@ func (p *planner) sequence(f *catalog.Flow, t *table, typ batch.Type) {
 	case t.Sequence.Kind != batch.Void && !t.Sequence.Equal(typ):
 		p.report(fault.ReplaceKeysDiffer, at, "the sequence of flow %s is %s, and %s in another flow into %s", f.Name, typ, t.Sequence, t.Display).
 			WithHint("CAST one of them (D-13)")
-	case t.Sequence.Kind == batch.Void && typ.Kind == batch.String:
-		p.Warnings = append(p.Warnings, Warning{at, "the sequence of flow " + f.Name + " is text, which compares byte by byte: '10' comes before '9'"})
+	case t.Sequence.Kind == batch.Void && hasText(typ):
+		is := map[bool]string{true: "is", false: "has"}[typ.Kind == batch.String]
+		p.Warnings = append(p.Warnings, Warning{at, "the sequence of flow " + f.Name + " " + is + " text, which compares byte by byte: '10' comes before '9'"})
 	}
 	t.Sequence = typ
+}
+
+// hasText reports whether a value of the type is text or has any in it.
+func hasText(typ batch.Type) bool {
+	return typ.Kind == batch.String || slices.ContainsFunc(typ.Fields, func(f batch.Field) bool { return hasText(f.Type) })
 }
 
 // sinkColumns checks that the columns a sink's options name are in the projection (D-44, D-45).

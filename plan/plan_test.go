@@ -18,7 +18,10 @@ import (
 	"sluice/plan"
 )
 
-const head = "name: p\nstorage: state\nlibraries:\n  - glob: {include: a.sql}\nconfiguration:\n  kafka.bootstrap.servers: b:9092\n  token: ${env:TOKEN}\n"
+const head = "name: p\nstorage: state\nlibraries:\n  - glob: {include: a.sql}\nconfiguration:\n  kafka.bootstrap.servers: b:9092\n"
+
+// token is a further line, of a value that no output shows.
+const token = "  token: ${env:TOKEN}\n"
 
 // environment is what ${env:...} sees in tests.
 func environment(name string) (string, bool) { return "s3cret", name == "TOKEN" }
@@ -33,6 +36,9 @@ func prepare(t testing.TB, lines string) *catalog.Spec {
 }
 
 func build(t testing.TB, lines, text string) (*plan.Pipeline, fault.List) {
+	if strings.Contains(text, "${token}") {
+		lines = token + lines
+	}
 	return plan.Text(prepare(t, lines), []catalog.File{{Name: "a.sql", Text: text}}, catalogtest.Connectors())
 }
 
@@ -127,7 +133,7 @@ func TestFingerprints(t *testing.T) {
 	secret := "CREATE STREAMING TABLE t AS SELECT * FROM STREAM read_kafka(subscribe => 'a', 'kafka.sasl.password' => '${token}')"
 	f1, _ := prints(secret)
 	p, _ := plan.Text(func() *catalog.Spec {
-		s, _ := catalog.ParseSpec("pipeline.yml", head, catalog.Overrides{Env: func(name string) (string, bool) { return "other", name == "TOKEN" }})
+		s, _ := catalog.ParseSpec("pipeline.yml", head+token, catalog.Overrides{Env: func(name string) (string, bool) { return "other", name == "TOKEN" }})
 		return s
 	}(), []catalog.File{{Name: "a.sql", Text: secret}}, catalogtest.Connectors())
 	if p.Flows[0].Fingerprint != f1 {
@@ -254,5 +260,32 @@ func TestSettings(t *testing.T) {
 	}
 	if p.Settings != want || p.Servers != "b:9092" || p.Storage != "/p/state" || p.Zone != "UTC" {
 		t.Errorf("got %+v, brokers %q, storage %q, zone %q", p.Settings, p.Servers, p.Storage, p.Zone)
+	}
+}
+
+// A-96: a name of configuration that nothing uses is told, one that only Kafka's client could read is refused; one that some text uses
+// as ${name} is neither.
+func TestUnusedNamesOfConfiguration(t *testing.T) {
+	const text = "CREATE STREAMING TABLE t AS SELECT key FROM STREAM read_kafka(subscribe => '${topic}')"
+	p, problems := build(t, "  topic: a${kafka.part}\n  kafka.part: b\n  isolation_levl: read_committed\n  memory_limits: 1GB\n", text)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	var told []string
+	for _, w := range p.Warnings {
+		told = append(told, fmt.Sprint(w.Pos, ": ", w.Text))
+	}
+	want := []string{"pipeline.yml:9:19: nothing uses isolation_levl of configuration, as ${isolation_levl}",
+		"pipeline.yml:10:18: nothing uses memory_limits of configuration, as ${memory_limits}; did you mean sluice.memory_limit?"}
+	if !slices.Equal(told, want) {
+		t.Errorf("told\n%s", strings.Join(told, "\n"))
+	}
+	for lines, want := range map[string]string{
+		"  topic: a\n  kafka.isolation.levl: read_committed\n": `pipeline.yml:8:25: UNKNOWN_OPTION: configuration has no option "kafka.isolation.levl"; hint: of Kafka's options it has "kafka.bootstrap.servers" only; give the others to the sources and sinks that are to have them`,
+		"  topic: a\n  Kafka.bootstrap.server: b\n":            `pipeline.yml:8:27: UNKNOWN_OPTION: configuration has no option "Kafka.bootstrap.server"; hint: did you mean "kafka.bootstrap.servers"?`,
+	} {
+		if _, problems := build(t, lines, text); problems.Error() != want {
+			t.Errorf("got  %v\nwant %s", problems, want)
+		}
 	}
 }

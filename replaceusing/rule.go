@@ -147,6 +147,17 @@ func (d *Decision) DropRedelivered(rows []int32) {
 	d.count()
 }
 
+// FirstTwin is the first row that is kept beside another one of the same batch and key, or -1.
+func (d *Decision) FirstTwin() int32 {
+	first := int32(-1)
+	for g := range d.Ops {
+		if start := d.Kept.Starts[g]; d.Kept.Starts[g+1]-start > 1 && (first < 0 || d.Kept.Rows[start+1] < first) {
+			first = d.Kept.Rows[start+1]
+		}
+	}
+	return first
+}
+
 func (d *Decision) count() {
 	var by [Redelivered + 1]int64
 	for _, v := range d.Verdicts {

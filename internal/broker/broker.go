@@ -3,6 +3,7 @@ package broker
 import (
 	"crypto/tls"
 	"errors"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"sluice/fault"
 )
@@ -72,8 +74,23 @@ func Start(o Options) (*Broker, error) {
 		b.unlock()
 		return nil, fault.New(fault.BrokerListen, "the embedded broker does not start").Because(err)
 	}
+	cluster.ControlKey(int16(kmsg.Fetch), cutByPartition)
 	b.cluster = cluster
 	return b, nil
+}
+
+// cutByPartition makes the limits of partitions cut an answer, and not that of the whole: kfake does not tell which of a partition's
+// transactions were aborted where the latter cuts, so that a reader of committed records would take those of an aborted one.
+func cutByPartition(r kmsg.Request) (kmsg.Response, error, bool) {
+	f := r.(*kmsg.FetchRequest)
+	for i := range f.Topics {
+		for j := range f.Topics[i].Partitions {
+			p := &f.Topics[i].Partitions[j]
+			p.PartitionMaxBytes = min(p.PartitionMaxBytes, f.MaxBytes)
+		}
+	}
+	f.MaxBytes = math.MaxInt32
+	return nil, nil, false
 }
 
 // Brokers returns the addresses to connect to.

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"sluice/fault"
 	"sluice/internal/broker"
 	"sluice/internal/broker/topic"
@@ -72,6 +74,53 @@ func TestRestartKeepsEverything(t *testing.T) {
 	}
 	if after[1].Name != "t" || after[1].Partitions != 2 || after[1].Records != 2 {
 		t.Errorf("%+v", after[1])
+	}
+}
+
+// A reader of committed records gets none of a transaction that was aborted, however small the answers are that it asks for.
+func TestAbortedRecordsAreToldInSmallAnswers(t *testing.T) {
+	b := start(t, broker.Options{Topics: map[string]int32{"t": 1}})
+	defer b.Close()
+	for i, how := range []kgo.TransactionEndTry{kgo.TryAbort, kgo.TryCommit, kgo.TryAbort} {
+		cl, err := kgo.NewClient(kgo.SeedBrokers(b.Brokers()...), kgo.TransactionalID(fmt.Sprint(i)))
+		if err == nil {
+			err = cl.BeginTransaction()
+		}
+		for range 3 {
+			if err == nil {
+				err = cl.ProduceSync(ctx, &kgo.Record{Topic: "t", Value: fmt.Append(nil, i)}).FirstErr()
+			}
+		}
+		if err == nil {
+			err = cl.EndTransaction(ctx, how)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cl.Close()
+	}
+	for _, size := range []int32{1, 100, 200, 1 << 20} {
+		cl, err := kgo.NewClient(kgo.SeedBrokers(b.Brokers()...), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxBytes(size), kgo.FetchMaxPartitionBytes(size),
+			kgo.KeepControlRecords(), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{"t": {0: kgo.NewOffset().AtStart()}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, at := "", int64(0)
+		for at < 11 { // the last marker
+			fetches := cl.PollFetches(ctx)
+			if err := fetches.Err(); err != nil {
+				t.Fatal(err)
+			}
+			fetches.EachRecord(func(r *kgo.Record) {
+				if at = r.Offset; !r.Attrs.IsControl() {
+					got += string(r.Value)
+				}
+			})
+		}
+		cl.Close()
+		if got != "111" {
+			t.Errorf("with answers of %d bytes it gets %s", size, got)
+		}
 	}
 }
 

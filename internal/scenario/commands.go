@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sluice/daemon"
 	"sluice/eventlog"
@@ -28,6 +29,7 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 	"pipeline": declare,
 	"topic":    changeTopic,
 	"produce":  produce,
+	"end":      endTransaction,
 	"file":     writeFile,
 	"run":      apply,
 	"step":     step,
@@ -55,7 +57,7 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 }
 
 // before are the commands that need no pipeline.
-var before = map[string]bool{"only": true, "pipeline": true, "topic": true, "produce": true, "file": true, "show": true}
+var before = map[string]bool{"only": true, "pipeline": true, "topic": true, "produce": true, "end": true, "file": true, "show": true}
 
 // words are the arguments of a command, taken one by one: what is left is a mistake.
 type words struct {
@@ -180,7 +182,12 @@ func changeTopic(ctx context.Context, w *world, a *words) (string, error) {
 }
 
 func produce(ctx context.Context, w *world, a *words) (string, error) {
-	how := producing{key: a.value("key", ""), literal: a.flag("literal")}
+	how := producing{key: a.value("key", ""), literal: a.flag("literal"), transaction: a.value("in", "")}
+	partition, err := a.number("partition", -1)
+	if err != nil {
+		return "", err
+	}
+	how.partition = int32(partition)
 	times, err := a.number("times", 1)
 	if err != nil {
 		return "", err
@@ -199,6 +206,20 @@ func produce(ctx context.Context, w *world, a *words) (string, error) {
 		}
 	}
 	return "", w.produce(ctx, name, strings.Repeat(a.input+"\n", times), how)
+}
+
+func endTransaction(ctx context.Context, w *world, a *words) (string, error) {
+	how := kgo.TryCommit
+	if a.flag("abort") {
+		how = kgo.TryAbort
+	} else if !a.flag("commit") {
+		return "", errors.New("a transaction ends with commit or with abort")
+	}
+	name, err := a.name()
+	if err != nil {
+		return "", err
+	}
+	return "", w.endTransaction(ctx, name, how)
 }
 
 // writeFile writes a file as a good writer does: it is whole when it gets its name. Each is a second older than the next.
@@ -475,13 +496,14 @@ func showCounters(_ context.Context, w *world, a *words) (string, error) {
 }
 
 func showEvents(ctx context.Context, w *world, a *words) (string, error) {
-	kind, flow, level := a.value("type", ""), a.value("flow", ""), a.value("level", "")
+	kind, flow, level, code := a.value("type", ""), a.value("flow", ""), a.value("level", ""), a.value("code", "")
 	var lines []string
 	said := map[string]bool{} // restarts say some things again
 	err := w.look(func(s *state.Store) error {
 		return daemon.Events(ctx, s, 0, func(r eventlog.Record) bool {
 			line := fmt.Sprintf("%s %s: %s", r.Level, r.EventType, r.Message)
-			if (kind == "" || r.EventType == kind) && (flow == "" || r.Origin.Flow == flow) && (level == "" || string(r.Level) == level) && !said[line] {
+			coded := code == "" || r.Error != nil && r.Error.Code == code
+			if coded && (kind == "" || r.EventType == kind) && (flow == "" || r.Origin.Flow == flow) && (level == "" || string(r.Level) == level) && !said[line] {
 				lines, said[line] = append(lines, line), true
 			}
 			return true

@@ -18,9 +18,11 @@
 //	                                                               declares the pipeline; the input is SQL. Digests are kept of two tables
 //	                                                               of three, or of those that say so
 //	topic NAME [partitions=N] | topic NAME delete | trim=OFFSET    makes, deletes or shortens a topic
-//	produce TOPIC [key=MEMBER] [times=N] [literal] [headers=(NAME:VALUE, NAME)]
+//	produce TOPIC [key=MEMBER] [times=N] [literal] [headers=(NAME:VALUE, NAME)] [partition=N] [in=TRANSACTION]
 //	                                                               one JSON document a line; "null" alone is a null value. With "literal" a line is a
-//	                                                               Go string literal. A header without a value is null
+//	                                                               Go string literal. A header without a value is null. A transaction is begun
+//	                                                               by its first record
+//	end TRANSACTION commit | abort                                 ends it
 //	file PATH                                                      writes a file
 //	run [refresh=(T, ...)] [full-refresh=(T, ...)] [full-refresh-all] [messages | brief | states]
 //	                                                               runs until everything has been applied; shows who failed
@@ -47,6 +49,6 @@
 //	counters FLOW [NAME ...]                                       what the flow's batches added up, as committed with them; a+b is a sum
 //	outcomes FLOW                                                  metrics of batches in the event log, added up
 //	quality FLOW                                                   data_quality of the event log, added up
-//	events [type=T] [flow=F] [level=L]                             messages of the event log, each once
+//	events [type=T] [flow=F] [level=L] [code=C]                    messages of the event log, each once
 //	metrics PREFIX [flow=F]                                        what the daemon exposes
 package scenario

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -63,6 +64,9 @@ type producing struct {
 	key     string // the member whose text is the record's key
 	literal bool   // lines are Go string literals
 	headers []kgo.RecordHeader
+
+	partition   int32  // where all go, or -1
+	transaction string // the open one they are part of, or ""
 }
 
 // headersOf reads name:value, the value as a Go string literal has it between its quotes, and a bare name for null.
@@ -84,11 +88,15 @@ func headersOf(args []string) (out []kgo.RecordHeader, err error) {
 // produce writes one record a line, into the partition of its key, else into all in turn.
 func (w *world) produce(ctx context.Context, name, lines string, how producing) error {
 	t := w.topics[name]
+	client, err := w.producer(how.transaction)
+	if err != nil {
+		return err
+	}
 	partitioner := kgo.StickyKeyPartitioner(nil).ForTopic(name)
+	var records []*kgo.Record
 	for line := range strings.Lines(lines) {
 		line = strings.TrimSuffix(line, "\n")
 		r := &kgo.Record{Topic: name, Partition: int32(t.records) % t.partitions, Headers: how.headers}
-		var err error
 		if how.literal {
 			if line, err = strconv.Unquote(line); err != nil {
 				return fmt.Errorf("the value %s: %w", line, err)
@@ -103,12 +111,44 @@ func (w *world) produce(ctx context.Context, name, lines string, how producing) 
 		if r.Key != nil {
 			r.Partition = int32(partitioner.Partition(r, int(t.partitions)))
 		}
-		t.records++
-		if err := w.client.ProduceSync(ctx, r).FirstErr(); err != nil {
-			return fmt.Errorf("producing: %w", err)
+		if how.partition >= 0 {
+			r.Partition = how.partition
 		}
+		t.records++
+		records = append(records, r)
+	}
+	if err := client.ProduceSync(ctx, records...).FirstErr(); err != nil {
+		return fmt.Errorf("producing: %w", err)
 	}
 	return nil
+}
+
+// producer is the client that writes: of a transaction by its name, which is begun if it is not open.
+func (w *world) producer(transaction string) (*kgo.Client, error) {
+	if transaction == "" {
+		return w.client, nil
+	}
+	if c := w.open[transaction]; c != nil {
+		return c, nil
+	}
+	c, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Brokers()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0),
+		kgo.TransactionalID(transaction), kgo.TransactionTimeout(10*time.Minute))
+	if err != nil {
+		return nil, err
+	}
+	w.open[transaction] = c
+	return c, c.BeginTransaction()
+}
+
+// endTransaction commits an open transaction, or aborts it.
+func (w *world) endTransaction(ctx context.Context, name string, how kgo.TransactionEndTry) error {
+	c := w.open[name]
+	if c == nil {
+		return fmt.Errorf("no transaction %s is open", name)
+	}
+	delete(w.open, name)
+	defer c.Close()
+	return c.EndTransaction(ctx, how)
 }
 
 // committed shows the offsets of a consumer group.

@@ -36,6 +36,7 @@ type world struct {
 	wire    *wire // in front of the broker
 	client  *kgo.Client
 	topics  map[string]*topic
+	open    map[string]*kgo.Client   // somebody's transactions, by name
 	outside map[string]*memory.Store // by name of the sink
 	held    atomic.Value             // string: the sink that will not answer
 	clock   time.Time                // modification time of the next file
@@ -65,12 +66,15 @@ func newWorld(dir string, v variant, through Through, engine *eval.Engine) (*wor
 		return nil, err
 	}
 	return &world{variant: v, through: through, dir: dir, engine: engine, broker: b, wire: wire, client: client, disk: disk.New(),
-		topics: map[string]*topic{}, outside: map[string]*memory.Store{}, clock: time.Unix(1_700_000_000, 0)}, nil
+		topics: map[string]*topic{}, open: map[string]*kgo.Client{}, outside: map[string]*memory.Store{}, clock: time.Unix(1_700_000_000, 0)}, nil
 }
 
 func (w *world) close() {
 	w.down()
 	w.looked()
+	for _, c := range w.open {
+		c.Close()
+	}
 	w.client.Close()
 	w.broker.Close()
 }
