@@ -19,7 +19,7 @@ import (
 
 // formats decode a record into columns.
 var formats = map[string]catalog.Format{
-	"json": {Options: json.ReadOptions()},
+	"json": {Options: json.ReadOptions(), Check: json.Validate},
 	"csv":  {Options: csv.ReadOptions(), Check: csv.Validate},
 }
 

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/cgo"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"sluice/eval/dialect"
 	"sluice/fault"
 	"sluice/format"
+	"sluice/format/csv"
 	"sluice/format/json"
 )
 
@@ -39,8 +41,18 @@ func newComputing(f *dialect.Function, zone *time.Location) (computing, error) {
 	case "from_json":
 		from, err := newFrom(f, zone)
 		return fromJSON{from}, err
+	case "from_csv":
+		return newFromCSV(f, options, zone)
+	case "to_csv":
+		o, err := csv.ParseTo(options, zone)
+		if err != nil {
+			return nil, err
+		}
+		to, err := csv.NewTo(f.Args[0], o)
+		return toCSV{to}, err
 	case "to_json":
-		return toJSON{json.NewTo(f.Args[0], options["ignorenullfields"] == "false", zone)}, nil
+		times, zone, err := timesOf(false, options, zone)
+		return toJSON{json.NewTo(f.Args[0], options["ignorenullfields"] == "false", zone, times)}, err
 	case "get_json_object":
 		path, ok := json.NewPath(options["path"])
 		if !ok {
@@ -69,22 +81,37 @@ func (p pure) compute(args []batch.Column, out *batch.Builder) (format.Nulled, *
 type fromJSON struct{ *json.From }
 
 // newFrom makes what reads the texts of a call of from_json.
-func newFrom(f *dialect.Function, zone *time.Location) (*json.From, error) {
+func newFrom(f *dialect.Function, session *time.Location) (*json.From, error) {
 	options := f.Given()
-	o := json.FromOptions{Type: f.Result, CorruptRecord: -1, Zone: zone, FailFast: options["mode"] == "FAILFAST",
-		NumbersAsStrings: options["numbers_as_strings"] == "true", TimestampUnit: format.ParseTimestampUnit(options["timestampunit"])}
-	corrupt, named := options["columnnameofcorruptrecord"]
-	if !named {
-		corrupt = format.CorruptRecordOption.Default
+	times, zone, err := timesOf(true, options, session)
+	if err != nil {
+		return nil, err
 	}
-	if f.Result.Kind == batch.Struct {
-		for i, field := range f.Result.Fields {
-			if field.Name == corrupt {
-				o.CorruptRecord = i
-			}
-		}
+	return json.NewFrom(json.FromOptions{Type: f.Result, CorruptRecord: corruptRecord(f.Result, options), Zone: zone, Times: times, FailFast: options["mode"] == "FAILFAST",
+		NumbersAsStrings: options["numbers_as_strings"] == "true", TimestampUnit: format.ParseTimestampUnit(options["timestampunit"]), NoNames: options["allownonnumericnumbers"] == "false"})
+}
+
+// timesOf are the patterns that options name, and the zone.
+func timesOf(reading bool, options map[string]string, session *time.Location) (format.Times, *time.Location, error) {
+	value := func(name string) string { return options[strings.ToLower(name)] }
+	times, err := format.ParseTimes(reading, value)
+	if err != nil {
+		return times, session, err
 	}
-	return json.NewFrom(o)
+	zone, err := format.ParseZone(value(format.ZoneOption), session)
+	return times, zone, err
+}
+
+// corruptRecord is the index of the field for texts that cannot be read, or -1.
+func corruptRecord(t batch.Type, options map[string]string) int {
+	name, given := options["columnnameofcorruptrecord"]
+	if !given {
+		name = format.CorruptRecordOption.Default
+	}
+	if t.Kind != batch.Struct {
+		return -1
+	}
+	return slices.IndexFunc(t.Fields, func(f batch.Field) bool { return f.Name == name })
 }
 
 func (f fromJSON) compute(args []batch.Column, out *batch.Builder) (format.Nulled, *fault.Error) {
@@ -94,6 +121,27 @@ func (f fromJSON) compute(args []batch.Column, out *batch.Builder) (format.Nulle
 type toJSON struct{ *json.To }
 
 func (f toJSON) compute(args []batch.Column, out *batch.Builder) (format.Nulled, *fault.Error) {
+	return format.Nulled{}, f.Append(&args[0], out)
+}
+
+type fromCSV struct{ *csv.From }
+
+func newFromCSV(f *dialect.Function, options map[string]string, zone *time.Location) (computing, error) {
+	fields, err := csv.ParseFields(options, zone)
+	if err != nil {
+		return nil, err
+	}
+	from, err := csv.NewFrom(csv.FromOptions{Fields: fields, Type: f.Result, CorruptRecord: corruptRecord(f.Result, options), FailFast: options["mode"] == "FAILFAST"})
+	return fromCSV{from}, err
+}
+
+func (f fromCSV) compute(args []batch.Column, out *batch.Builder) (format.Nulled, *fault.Error) {
+	return f.Append(&args[0], out)
+}
+
+type toCSV struct{ *csv.To }
+
+func (f toCSV) compute(args []batch.Column, out *batch.Builder) (format.Nulled, *fault.Error) {
 	return format.Nulled{}, f.Append(&args[0], out)
 }
 

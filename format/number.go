@@ -230,3 +230,23 @@ func digits(text []byte) int {
 	}
 	return i
 }
+
+// AppendJavaDecimal appends an unscaled decimal as Java's BigDecimal.toString does: with an exponent below 0.000001.
+func AppendJavaDecimal(dst []byte, v batch.Int128, scale int) []byte {
+	start := len(dst)
+	dst = AppendDecimal(dst, v, 0)
+	first := start
+	if dst[first] == '-' {
+		first++
+	}
+	exponent := len(dst) - first - 1 - scale
+	if scale == 0 || exponent >= -6 {
+		return AppendDecimal(dst[:start], v, scale)
+	}
+	if len(dst)-first > 1 {
+		dst = append(dst, 0)
+		copy(dst[first+2:], dst[first+1:])
+		dst[first+1] = '.'
+	}
+	return strconv.AppendInt(append(dst, 'E'), int64(exponent), 10)
+}

@@ -69,3 +69,74 @@ func AppendScalar(dst []byte, c *batch.Column, i int) (out []byte, ok bool) {
 	}
 	return dst, false
 }
+
+const hex = "0123456789abcdef"
+
+// AppendJSONString appends valid UTF-8 as a JSON string; only quotes, backslashes and control characters are escaped.
+func AppendJSONString(dst, text []byte) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i, c := range text {
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, text[start:i]...)
+		start = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(append(dst, text[start:]...), '"')
+}
+
+// AppendJavaFloat appends a FLOAT or DOUBLE as Java does from version 19 on: with the fewest digits that give it back, but two at
+// least, plain from 0.001 up to ten million, else with an exponent.
+func AppendJavaFloat(dst []byte, x float64, size int) []byte {
+	switch a := math.Abs(x); {
+	case math.IsNaN(x):
+		return append(dst, "NaN"...)
+	case math.IsInf(x, 0):
+		if x < 0 {
+			dst = append(dst, '-')
+		}
+		return append(dst, "Infinity"...)
+	case a == 0 || a >= 1e-3 && a < 1e7:
+		start := len(dst)
+		dst = strconv.AppendFloat(dst, x, 'f', -1, size)
+		for _, c := range dst[start:] {
+			if c == '.' {
+				return dst
+			}
+		}
+		return append(dst, '.', '0')
+	}
+	var memory [32]byte
+	text := strconv.AppendFloat(memory[:0], x, 'e', -1, size) // d[.ddd]e±dd
+	mantissa := 0
+	for text[mantissa] != 'e' {
+		mantissa++
+	}
+	if mantissa == 1 || mantissa == 2 && text[0] == '-' { // of two digits the nearest, which for the smallest numbers is not d.0
+		text = strconv.AppendFloat(memory[:0], x, 'e', 1, size)
+		mantissa += 2
+	}
+	dst = append(append(dst, text[:mantissa]...), 'E')
+	exponent := text[mantissa+1:]
+	if exponent[0] == '-' {
+		dst = append(dst, '-')
+	}
+	exponent = exponent[1:]
+	for len(exponent) > 1 && exponent[0] == '0' {
+		exponent = exponent[1:]
+	}
+	return append(dst, exponent...)
+}

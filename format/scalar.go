@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"encoding/base64"
 	"math"
 	"strconv"
@@ -39,6 +40,8 @@ func ParseTimestampUnit(s string) TimestampUnit {
 type Scalars struct {
 	Zone    *Zone // of timestamps without one
 	Unit    TimestampUnit
+	Times   Times
+	Casts   *TimeParser // reads dates and times as casts do, where there is no pattern; nil for ISO 8601
 	decoded []byte
 }
 
@@ -196,9 +199,15 @@ func appendFloat(b *batch.Builder, v float64) {
 	batch.Append(b, v)
 }
 
-// Date reads yyyy-MM-dd.
+// Date reads yyyy-MM-dd, or what the pattern or a cast has.
 func (s *Scalars) Date(b *batch.Builder, text []byte) (why string, ok bool) {
+	if s.Times.Date != nil {
+		return s.patternDate(b, text)
+	}
 	days, ok := ParseDate(text)
+	if !ok && s.Casts != nil {
+		days, ok = s.castDate(text)
+	}
 	if !ok {
 		return "a date is yyyy-MM-dd, from 0001 to 9999", false
 	}
@@ -208,11 +217,14 @@ func (s *Scalars) Date(b *batch.Builder, text []byte) (why string, ok bool) {
 
 // Timestamp reads the text of a TIMESTAMP or TIMESTAMP_NTZ (D-58).
 func (s *Scalars) Timestamp(b *batch.Builder, text []byte) (why string, ok bool) {
-	zone := s.Zone
+	zone, pattern := s.Zone, s.Times.Timestamp
 	if b.Type.Kind == batch.TimestampNTZ {
-		zone = nil
+		zone, pattern = nil, s.Times.TimestampNTZ
 	}
-	micros, ok := ParseTimestamp(text, zone)
+	if pattern != nil {
+		return s.patternTimestamp(b, text, pattern, zone)
+	}
+	micros, ok := s.timestamp(text, zone)
 	if !ok {
 		if zone == nil {
 			return "a timestamp without time zone is yyyy-MM-ddTHH:mm[:ss[.ffffff]], from 0001 to 9999", false
@@ -221,6 +233,34 @@ func (s *Scalars) Timestamp(b *batch.Builder, text []byte) (why string, ok bool)
 	}
 	batch.Append(b, micros)
 	return "", true
+}
+
+// castDate reads a date as Spark's casts do, and without GMT, as Spark does with texts of old versions.
+func (s *Scalars) castDate(text []byte) (days int32, ok bool) {
+	year, month, day, ok := ParseDay(s.withoutGMT(text))
+	return DaysOf(year, month, day), ok && year >= 0 && year <= 9999
+}
+
+func (s *Scalars) withoutGMT(text []byte) []byte {
+	at := bytes.Index(text, []byte("GMT"))
+	if at < 0 {
+		return text
+	}
+	s.decoded = append(append(s.decoded[:0], text[:at]...), text[at+3:]...)
+	return s.decoded
+}
+
+func (s *Scalars) timestamp(text []byte, zone *Zone) (micros int64, ok bool) {
+	switch {
+	case s.Casts == nil:
+		return ParseTimestamp(text, zone)
+	case zone == nil:
+		return s.Casts.ParseLocal(text)
+	}
+	if micros, ok = s.Casts.Parse(text, false); !ok {
+		micros, ok = s.Casts.Parse(s.withoutGMT(text), false)
+	}
+	return micros, ok && micros >= MinTimestamp && micros <= MaxTimestamp
 }
 
 // CountedTimestamp reads text, which IsNumber, as a count of the declared unit, exactly to the microsecond.

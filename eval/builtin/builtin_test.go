@@ -12,6 +12,7 @@ import (
 
 	"sluice/batch"
 	"sluice/fault"
+	"sluice/format"
 )
 
 // The goldens of eval/dialect hold the functions against Spark (D-19). Here are properties that need no reference.
@@ -162,12 +163,12 @@ func TestTimesComeBack(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		at := rapid.Int64Range(-62135596800, 253402300799).Draw(r, "seconds")*microsPerSecond + rapid.Int64Range(0, 999_999).Draw(r, "micros")
 		for _, text := range []string{"yyyy-MM-dd HH:mm:ss.SSSSSS", "dd MMM yyyy, hh:mm:ss.SSSSSS a", "yyyyDDDHHmmssSSSSSS", "d. MMMM yyyy H:m:s.SSSSSS"} {
-			p, err := ParseTimePattern(text)
+			p, err := format.ParseTimePattern(text)
 			if err != nil || p.Readable() != nil {
 				t.Fatal(text, err, p.Readable())
 			}
-			written := p.write(nil, at, 0)
-			if back, ok := p.read(written); !ok || back != at {
+			written := p.Write(nil, at, 0)
+			if back, ok := p.Read(written); !ok || back != at {
 				t.Errorf("%s: %d became %s and %d", text, at, written, back)
 			}
 		}
@@ -178,13 +179,13 @@ func FuzzTimePattern(f *testing.F) {
 	f.Add("yyyy-MM-dd'T'HH:mm:ss[.SSS]XXX", []byte("2024-01-05T10:20:30.1+02:00"))
 	f.Add("dd MMM yyyy hh a", []byte("05 jan 2024 12 PM"))
 	f.Fuzz(func(t *testing.T, pattern string, text []byte) {
-		p, err := ParseTimePattern(pattern)
+		p, err := format.ParseTimePattern(pattern)
 		if err != nil {
 			return
 		}
-		p.write(nil, 1_700_000_000_123_456, 3600*microsPerSecond)
+		p.Write(nil, 1_700_000_000_123_456, 3600*microsPerSecond)
 		if p.Readable() == nil {
-			p.read(text)
+			p.Read(text)
 		}
 	})
 }

@@ -196,7 +196,7 @@ func offsetAt(at int64, loc *time.Location) int64 {
 
 // newFromUTC shows an instant as a clock in the option's zone would show it, were it in UTC.
 func newFromUTC(s *Spec) (Function, error) {
-	loc, err := LoadZone(s.Options["zone"])
+	loc, err := format.LoadZone(s.Options["zone"])
 	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
 		at := int64At(&args[0], i)
 		batch.Append(out, at+offsetAt(at, loc))
@@ -206,7 +206,7 @@ func newFromUTC(s *Spec) (Function, error) {
 
 // newToUTC is the way back.
 func newToUTC(s *Spec) (Function, error) {
-	loc, err := LoadZone(s.Options["zone"])
+	loc, err := format.LoadZone(s.Options["zone"])
 	zone := format.NewZone(loc)
 	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
 		batch.Append(out, instant(zone, int64At(&args[0], i)))

@@ -1,8 +1,6 @@
 package builtin
 
 import (
-	"math"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -33,9 +31,9 @@ type textWriter struct {
 func (w *textWriter) value(c *batch.Column, i int) *fault.Error {
 	switch c.Type.Kind {
 	case batch.Float:
-		w.text = appendJavaFloat(w.text, float64(batch.Values[float32](c)[i]), 32)
+		w.text = format.AppendJavaFloat(w.text, float64(batch.Values[float32](c)[i]), 32)
 	case batch.Double:
-		w.text = appendJavaFloat(w.text, batch.Values[float64](c)[i], 64)
+		w.text = format.AppendJavaFloat(w.text, batch.Values[float64](c)[i], 64)
 	case batch.Date:
 		w.text = format.AppendDate(w.text, batch.Values[int32](c)[i])
 	case batch.Timestamp:
@@ -105,56 +103,13 @@ func (w *textWriter) time(local int64) {
 	day, rest := split(local)
 	seconds, micros := int(rest/microsPerSecond), int(rest%microsPerSecond)
 	w.text = append(format.AppendDate(w.text, day), ' ')
-	w.text = append(appendPadded(w.text, seconds/3600, 2), ':')
-	w.text = append(appendPadded(w.text, seconds/60%60, 2), ':')
-	w.text = appendPadded(w.text, seconds%60, 2)
+	w.text = append(format.AppendPadded(w.text, seconds/3600, 2), ':')
+	w.text = append(format.AppendPadded(w.text, seconds/60%60, 2), ':')
+	w.text = format.AppendPadded(w.text, seconds%60, 2)
 	if micros > 0 {
-		w.text = appendPadded(append(w.text, '.'), micros, 6)
+		w.text = format.AppendPadded(append(w.text, '.'), micros, 6)
 		for w.text[len(w.text)-1] == '0' {
 			w.text = w.text[:len(w.text)-1]
 		}
 	}
-}
-
-// appendJavaFloat writes a FLOAT or DOUBLE as Java does from version 19 on: with the fewest digits that give it back, but two at
-// least, plain from 0.001 up to ten million, else with an exponent.
-func appendJavaFloat(dst []byte, x float64, size int) []byte {
-	switch a := math.Abs(x); {
-	case math.IsNaN(x):
-		return append(dst, "NaN"...)
-	case math.IsInf(x, 0):
-		if x < 0 {
-			dst = append(dst, '-')
-		}
-		return append(dst, "Infinity"...)
-	case a == 0 || a >= 1e-3 && a < 1e7:
-		start := len(dst)
-		dst = strconv.AppendFloat(dst, x, 'f', -1, size)
-		for _, c := range dst[start:] {
-			if c == '.' {
-				return dst
-			}
-		}
-		return append(dst, '.', '0')
-	}
-	var memory [32]byte
-	text := strconv.AppendFloat(memory[:0], x, 'e', -1, size) // d[.ddd]e±dd
-	mantissa := 0
-	for text[mantissa] != 'e' {
-		mantissa++
-	}
-	if mantissa == 1 || mantissa == 2 && text[0] == '-' { // of two digits the nearest, which for the smallest numbers is not d.0
-		text = strconv.AppendFloat(memory[:0], x, 'e', 1, size)
-		mantissa += 2
-	}
-	dst = append(append(dst, text[:mantissa]...), 'E')
-	exponent := text[mantissa+1:]
-	if exponent[0] == '-' {
-		dst = append(dst, '-')
-	}
-	exponent = exponent[1:]
-	for len(exponent) > 1 && exponent[0] == '0' {
-		exponent = exponent[1:]
-	}
-	return append(dst, exponent...)
 }

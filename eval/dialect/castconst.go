@@ -62,7 +62,7 @@ func integerConstant(s string, to batch.Type) (value, error) {
 }
 
 func decimalConstant(s string, to batch.Type) (value, error) {
-	n, code := builtin.ParseDecimal([]byte(s), int(to.Precision), int(to.Scale))
+	n, code := format.ParseDecimal([]byte(s), int(to.Precision), int(to.Scale))
 	switch code {
 	case nil:
 		return numberConstant(string(format.AppendDecimal(nil, n, int(to.Scale))), to)
@@ -96,13 +96,13 @@ func numberConstant(s string, to batch.Type) (value, error) {
 
 func (f *frame) timeConstant(s string, to batch.Type) (value, error) {
 	if to.Kind == batch.Date {
-		y, m, d, ok := builtin.ParseDay([]byte(s))
+		y, m, d, ok := format.ParseDay([]byte(s))
 		if !ok {
 			return value{}, fmt.Errorf("it is no day written as yyyy-MM-dd")
 		}
 		return dateConstant(y, m, d), nil
 	}
-	micros, ok := builtin.NewTimeParser(f.zone.loc).Parse([]byte(s), to.Kind == batch.TimestampNTZ)
+	micros, ok := format.NewTimeParser(f.zone.loc).Parse([]byte(s), to.Kind == batch.TimestampNTZ)
 	if !ok {
 		return value{}, fmt.Errorf("it is no time of the years 1 to 9999 written as yyyy-MM-dd HH:mm:ss")
 	}

@@ -80,7 +80,7 @@ func prettyCall(e *syntax.Func) string {
 		return "count(1)"
 	}
 	name, shown := strings.ToLower(e.Name.Parts[0].Text), e.Args
-	if name == "from_json" && len(shown) > 1 { // schema and options do not show
+	if (name == "from_json" || name == "from_csv") && len(shown) > 1 { // schema and options do not show
 		shown = shown[:1]
 	}
 	args := make([]string, len(shown))

@@ -8,6 +8,7 @@ import (
 	"sluice/batch"
 	"sluice/eval/builtin"
 	"sluice/fault"
+	"sluice/format"
 )
 
 const (
@@ -150,7 +151,7 @@ func bindUTC(c *call) value {
 	case isNull:
 		return c.convert(null(), timestamp, false)
 	}
-	if _, err := builtin.LoadZone(name); err != nil {
+	if _, err := format.LoadZone(name); err != nil {
 		return c.fail(fault.From(err).At(c.args[1].pos))
 	}
 	return c.builtin(c.name, timestamp, [][2]string{{"zone", name}}, x)
@@ -284,7 +285,7 @@ func (c *call) parse(typ batch.Type, try bool) value {
 	if isNull {
 		return c.convert(null(), typ, false)
 	}
-	pattern, err := builtin.ParseTimePattern(p)
+	pattern, err := format.ParseTimePattern(p)
 	if err == nil {
 		err = pattern.Readable()
 	}
@@ -318,7 +319,7 @@ func bindDateFormat(c *call) value {
 
 // format writes a time by a pattern.
 func (c *call) format(x value, pattern string, arg int) value {
-	p, err := builtin.ParseTimePattern(pattern)
+	p, err := format.ParseTimePattern(pattern)
 	typ := localTime
 	if err == nil && p.HasOffset() {
 		if typ = timestamp; x.typ.Kind == batch.TimestampNTZ {

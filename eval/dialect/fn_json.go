@@ -13,14 +13,19 @@ import (
 
 var documents = []*function{
 	{name: "from_json", args: "text, schema [, options]", min: 2, max: 3, bind: bindFromJSON,
-		exact: "exact for JSON by RFC 8259; what D-8 refuses is NULL: an object with a name twice, a decimal with too many digits, an integer out of range, a number for a TIMESTAMP without timestampUnit; the options are mode, columnNameOfCorruptRecord, numbers_as_strings, timestampUnit"},
-	{name: "to_json", args: "x [, options]", min: 1, max: 2, bind: bindToJSON, exact: "exact; the option is ignoreNullFields"},
+		exact: "exact for JSON by RFC 8259; what D-8 refuses is NULL: an object with a name twice, a decimal with too many digits, an integer out of range, a number for a TIMESTAMP without timestampUnit; its options are above"},
+	{name: "to_json", args: "x [, options]", min: 1, max: 2, bind: bindToJSON, exact: "exact; its options are above"},
 	{name: "get_json_object", args: "text, path", min: 2, max: 2, bind: bindGetJSON,
 		exact: "exact for JSON by RFC 8259, NULL for other texts; the path is a constant: $.a.b[0]['c'][*]"},
 	{name: "schema_of_json", args: "text", min: 1, max: 1, bind: bindSchemaOfJSON, exact: "exact for JSON by RFC 8259"},
 }
 
-var fromJSONOptions = []string{"mode", "columnNameOfCorruptRecord", "numbers_as_strings", "timestampUnit"}
+var timeOptions = []string{"dateFormat", "timestampFormat", "timestampNTZFormat", format.ZoneOption}
+
+// laxer are options of Spark's that take more than RFC 8259; they can only be false (D-8).
+var laxer = []string{"allowComments", "allowUnquotedFieldNames", "allowSingleQuotes", "allowNumericLeadingZeros", "allowNonNumericNumbers", "allowBackslashEscapingAnyCharacter", "allowUnquotedControlChars"}
+
+var fromJSONOptions = slices.Concat([]string{"mode", "columnNameOfCorruptRecord", "numbers_as_strings", "timestampUnit"}, timeOptions, laxer)
 
 func bindFromJSON(c *call) value {
 	typ, ok := c.schema(1, "from_json")
@@ -35,7 +40,7 @@ func bindFromJSON(c *call) value {
 		return c.fail(fault.From(err).At(c.args[1].pos))
 	}
 	x := c.document()
-	if isBroken(x) {
+	if isBroken(x) || !c.times(2, true, options) {
 		return wrong(c.pos)
 	}
 	var v value
@@ -82,8 +87,8 @@ func mode(options [][2]string) string {
 }
 
 func bindToJSON(c *call) value {
-	options, ok := c.options(1, []string{"ignoreNullFields"})
-	if !ok {
+	options, ok := c.options(1, append([]string{"ignoreNullFields"}, timeOptions...))
+	if !ok || !c.times(1, false, options) {
 		return wrong(c.pos)
 	}
 	switch typ := c.args[0].typ; {
@@ -178,7 +183,11 @@ func (c *call) schema(i int, function string) (batch.Type, bool) {
 		return batch.Type{}, false
 	}
 	if !typ.IsNested() {
-		c.report(fault.New(fault.InvalidJSONSchema, "%s makes structs, arrays and maps, not %s", function, typ).At(at))
+		if function == "from_csv" {
+			c.report(fault.New(fault.NonStructSchema, "from_csv makes structs, not %s", typ).At(at))
+		} else {
+			c.report(fault.New(fault.InvalidJSONSchema, "%s makes structs, arrays and maps, not %s", function, typ).At(at))
+		}
 		return batch.Type{}, false
 	}
 	return nullable(typ), true
@@ -192,6 +201,19 @@ func nullable(t batch.Type) batch.Type {
 	}
 	t.Fields = fields
 	return t
+}
+
+// times checks the patterns and the zone among options, which are argument i.
+func (c *call) times(i int, reading bool, options [][2]string) bool {
+	value := func(name string) string { return named(options)[strings.ToLower(name)] }
+	_, err := format.ParseTimes(reading, value)
+	if err == nil {
+		_, err = format.ParseZone(value(format.ZoneOption), nil)
+	}
+	if err != nil {
+		c.report(fault.From(err).At(c.args[i].pos))
+	}
+	return err == nil
 }
 
 // options reads argument i, when it is given: a call of map with constant texts. Names match without case.
@@ -243,6 +265,12 @@ func optionValue(name, value string) (string, *fault.Error) {
 	case "timestampUnit":
 		allowed = format.TimestampUnits
 	default:
+		if !slices.Contains(laxer, name) {
+			return value, nil
+		}
+		if value = strings.ToLower(value); value != "false" {
+			return "", fault.New(fault.InvalidOptions, "%s is %q, and JSON is that of RFC 8259 (D-8)", name, value).WithHint("it can only be false")
+		}
 		return value, nil
 	}
 	if !slices.Contains(allowed, value) {

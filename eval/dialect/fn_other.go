@@ -23,7 +23,6 @@ var refused = map[string]string{
 	"explode_outer":               "read the rows in a table of their own; arrays are not taken apart into rows yet",
 	"posexplode":                  "read the rows in a table of their own; arrays are not taken apart into rows yet",
 	"inline":                      "read the rows in a table of their own; arrays are not taken apart into rows yet",
-	"from_csv":                    "let the source decode: read_kafka(..., format => 'csv', schema => '...')",
 	"from_avro":                   "this format is not supported yet",
 	"json_tuple":                  "declare the fields in the schema of the source",
 	"randn":                       "rand() is there, in batch queries",

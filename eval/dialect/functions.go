@@ -56,7 +56,7 @@ type section struct {
 func init() {
 	for _, s := range []section{
 		{"Conditions and nulls", conditionals}, {"Numbers", numbers}, {"Text", texts}, {"Dates and times", dates},
-		{"Arrays, maps and structs", slices.Concat(collections, arrays)}, {"Functions of functions", higher}, {"Casts as functions", casts}, {"JSON", documents}, {"Aggregates", slices.Concat(aggregates, statistics)}, {"Windows", windows}, {"Others", others},
+		{"Arrays, maps and structs", slices.Concat(collections, arrays)}, {"Functions of functions", higher}, {"Casts as functions", casts}, {"JSON", documents}, {"CSV", records}, {"Aggregates", slices.Concat(aggregates, statistics)}, {"Windows", windows}, {"Others", others},
 	} {
 		catalogue = append(catalogue, s)
 		for _, fn := range s.functions {

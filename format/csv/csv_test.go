@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"sluice/fault"
 	"sluice/format"
 	"sluice/format/formattest"
+	"sluice/option"
 )
 
 // split returns the records of data as a reader finds them that gets chunk bytes at a time.
@@ -73,6 +75,9 @@ func TestDecode(t *testing.T) {
 			}
 			records = records[1:]
 		}
+		if o.Rescue {
+			d.file("a/b.csv")
+		}
 		built := formattest.Builders(o.Fields, 1)
 		return formattest.Decoded(t, o.Fields, built, d.Decode(records, built), len(records))
 	})
@@ -85,7 +90,7 @@ func optionsOf(t *testing.T, td *datadriven.TestData) Options {
 	for i := range o.Fields {
 		o.Positions = append(o.Positions, i)
 	}
-	sep, quote, escape := ",", `"`, ""
+	sep, quote, escape, dialect := ",", `"`, "", Dialect{}
 	for _, a := range td.CmdArgs[1:] {
 		number := func(i int) int {
 			n, err := strconv.Atoi(a.Vals[i])
@@ -113,6 +118,28 @@ func optionsOf(t *testing.T, td *datadriven.TestData) Options {
 			o.NullValue = a.Vals[0]
 		case "permissive":
 			o.Mode = batch.Permissive
+		case "empty":
+			o.EmptyValue = a.Vals[0]
+		case "names":
+			o.NaN, o.PositiveInf, o.NegativeInf = a.Vals[0], a.Vals[1], a.Vals[2]
+		case "comment":
+			dialect.Comment = a.Vals[0][0]
+		case "line":
+			dialect.Line = a.Vals[0][0]
+		case "oneline":
+			dialect.OneLine = true
+		case "leading":
+			dialect.TrimLeading = true
+		case "trailing":
+			dialect.TrimTrailing = true
+		case "unescaped":
+			dialect.Unescaped = Unescaped(slices.Index(handlings, a.Vals[0]))
+		case "most":
+			o.MaxFields, o.MaxChars = number(0), number(1)
+		case "rescue":
+			o.Rescue, o.RescuedData = true, number(0)
+		case "patterns":
+			o.Times = patterns(t, a.Vals)
 		case "corrupt":
 			o.CorruptRecord = number(0)
 		case "unit":
@@ -127,15 +154,33 @@ func optionsOf(t *testing.T, td *datadriven.TestData) Options {
 			t.Fatalf("%s: no argument %q", td.Pos, a.Key)
 		}
 	}
-	var err error
-	if o.Dialect, err = ParseDialect(sep, quote, escape); err != nil {
+	d, err := ParseDialect(sep, quote, escape)
+	if err != nil {
 		t.Fatal(err)
 	}
+	dialect.Sep, dialect.Tail, dialect.Quote, dialect.Escape = d.Sep, d.Tail, d.Quote, d.Escape
+	o.Dialect = dialect
 	return o
 }
 
+// patterns are those of dateFormat, timestampFormat and timestampNTZFormat; ~ stands for a blank.
+func patterns(t *testing.T, texts []string) format.Times {
+	t.Helper()
+	times, err := format.ParseTimes(true, func(name string) string {
+		at := slices.IndexFunc(format.TimeOptions, func(s option.Spec) bool { return s.Name == name })
+		if at >= len(texts) {
+			return ""
+		}
+		return strings.ReplaceAll(texts[at], "~", " ")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return times
+}
+
 func TestDialectsThatMakeNoSense(t *testing.T) {
-	for _, c := range [][3]string{{"", `"`, ""}, {"ab", `"`, ""}, {"\n", `"`, ""}, {",", ",", ""}, {",", `"`, ","}, {"é", `"`, ""}} {
+	for _, c := range [][3]string{{"", `"`, ""}, {`\`, `"`, ""}, {`\n`, `"`, ""}, {"\n", `"`, ""}, {`a"`, `"`, ""}, {",", ",", ""}, {",", `"`, ","}} {
 		if _, err := ParseDialect(c[0], c[1], c[2]); !fault.Of(err, fault.InvalidOption) {
 			t.Errorf("%q: %v", c, err)
 		}
@@ -229,9 +274,10 @@ func TestRoundTrip(t *testing.T) {
 	var s format.Scalars
 	rapid.Check(t, func(rt *rapid.T) {
 		rows := formattest.DrawColumns(rt, "rows", s.Supports)
-		d := rapid.SampledFrom([]Dialect{RFC4180, {';', '\'', '\\'}, {'\t', '"', '\\'}, {'|', '~', '~'}}).Draw(rt, "dialect")
+		d := rapid.SampledFrom([]Dialect{RFC4180, {Sep: '|', Tail: "|", Quote: '"', Escape: '"'}, {Sep: 'a', Tail: "ba", Quote: '"', Escape: '\\', Unescaped: StopAtDelimiter},
+			{Sep: ',', Quote: '"', Escape: '"', Comment: '#', TrimLeading: true, TrimTrailing: true}, {Sep: ',', Quote: '"', Escape: '\\', Line: ';', Unescaped: StopAtClosingQuote}, {Sep: ';', Quote: '\'', Escape: '\\'}, {Sep: '\t', Quote: '"', Escape: '\\'}, {Sep: '|', Quote: '~', Escape: '~'}}).Draw(rt, "dialect")
 		null := rapid.SampledFrom([]string{"", "NULL", "-"}).Draw(rt, "null")
-		e, err := NewEncoder(rows.Fields, EncodeOptions{d, null})
+		e, err := NewEncoder(rows.Fields, EncodeOptions{Dialect: d, NullValue: null, QuoteAll: rapid.Bool().Draw(rt, "all")})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -329,7 +375,12 @@ func fieldsOf(record []byte) (fields []string, bad bool) {
 // FuzzSplit cuts the data anywhere: the records stay the same, and the decoder never sees more than one.
 func FuzzSplit(f *testing.F) {
 	seeds(f)
-	dialects := []Dialect{RFC4180, {';', '\'', '\\'}, {'\t', 0, 0}}
+	dialects := []Dialect{RFC4180, {Sep: ';', Quote: '\'', Escape: '\\'}, {Sep: '\t'},
+		{Sep: ',', Tail: "\"", Quote: '|', Escape: '\\', Unescaped: StopAtDelimiter},
+		{Sep: ',', Quote: '"', Escape: '\\', Unescaped: StopAtClosingQuote, TrimLeading: true, TrimTrailing: true, Comment: 'a'},
+		{Sep: 'b', Tail: "c", Quote: '"', Escape: '"', Unescaped: SkipValue, Line: ','},
+		{Sep: ',', Quote: '"', Escape: '"', OneLine: true, TrimLeading: true},
+	}
 	f.Fuzz(func(t *testing.T, data []byte, chunk uint8) {
 		for _, d := range dialects {
 			whole := split(t, NewSplitter(d), data, len(data)+1, 1<<20)

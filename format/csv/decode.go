@@ -1,21 +1,26 @@
 package csv
 
 import (
-	"bytes"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"sluice/batch"
 	"sluice/fault"
 	"sluice/format"
-	"sluice/option"
 )
 
 // Options say what a decoder reads.
 type Options struct {
 	Dialect Dialect
-	// NullValue is the text of an unquoted field that means NULL. A quoted field is never NULL.
+	// NullValue is the text of an unquoted field that means NULL, as an empty one always does. A quoted field is never NULL.
 	NullValue string
+	// EmptyValue is the text that an empty field in quotes stands for.
+	EmptyValue string
+	// NaN, PositiveInf and NegativeInf are texts for FLOAT and DOUBLE beside those of format.Scalars; "" for none.
+	NaN, PositiveInf, NegativeInf string
+	// MaxFields and MaxChars bound the fields of a record and their characters; 0 is no limit.
+	MaxFields, MaxChars int
 	// Fields are the columns to fill, parallel to the builders given to Decode. NotNull is enforced (D-58).
 	Fields []batch.Field
 	// Quoted marks columns that were declared in backticks: they match a header's name exactly only (D-9).
@@ -29,47 +34,78 @@ type Options struct {
 	// to the column CorruptRecord when that is not -1 (D-15).
 	Mode          batch.Mode
 	CorruptRecord int
+	// Rescue says that what no column takes, and what cannot be read, is rescued instead: into the STRING column RescuedData,
+	// an index in Fields.
+	Rescue      bool
+	RescuedData int
 	// Zone is where TIMESTAMP texts without a zone are; nil means UTC.
 	Zone *time.Location
-	// TimestampUnit is what a number in a timestamp column counts.
+	// TimestampUnit is what a number in a timestamp column counts; Times are the patterns of texts.
 	TimestampUnit format.TimestampUnit
+	Times         format.Times
 }
 
 // Decoder implements format.Decoder.
 type Decoder struct {
 	scalars    format.Scalars
 	o          Options
+	plain      bool // the dialect is: see Dialect.plain
+	reader     reader
 	columnAt   []int // per field of a record: its column, -1 for none
 	missing    []int // columns that no field fills
 	text       []byte
 	unreadable *fault.Error // the first thing wrong with a value of the record
 	bad        []format.BadValue
+	rescue     *rescue // nil where nothing is rescued
 }
 
 // Forget gives up the memory of long texts.
-func (d *Decoder) Forget() { d.text = nil }
+func (d *Decoder) Forget() { d.text, d.reader.memory = nil, nil }
 
 // NewDecoder returns a decoder of the columns o.Fields. It refuses types that a text cannot fill.
 func NewDecoder(o Options) (*Decoder, error) {
-	d := &Decoder{o: o, scalars: format.Scalars{Zone: format.NewZone(o.Zone), Unit: o.TimestampUnit}}
+	d := &Decoder{o: o, plain: o.Dialect.plain(), scalars: format.Scalars{Zone: format.NewZone(o.Zone), Unit: o.TimestampUnit, Times: o.Times}}
+	d.reader.Dialect = &d.o.Dialect
 	for _, f := range o.Fields {
 		if !d.scalars.Supports(f.Type) {
 			return nil, fault.New(fault.UnsupportedTypes, "column %s: CSV has no values of type %s", batch.QuoteName(f.Name), f.Type)
 		}
 	}
-	if o.CorruptRecord >= 0 && o.Fields[o.CorruptRecord].Type.Kind != batch.String {
-		f := o.Fields[o.CorruptRecord]
-		return nil, fault.New(fault.UnsupportedTypes, "column %s takes the raw text of bad records and must be a STRING, it is %s", batch.QuoteName(f.Name), f.Type)
+	if err := d.takesText(o.CorruptRecord, "takes the raw text of bad records"); err != nil {
+		return nil, err
 	}
-	if !o.Header {
-		for c, at := range o.Positions {
-			if c != o.CorruptRecord && (at < 0 || at >= o.Width) {
-				return nil, fault.New(fault.InternalError, "column %s is not in the schema", batch.QuoteName(o.Fields[c].Name))
-			}
+	if o.Rescue {
+		if err := d.takesText(o.RescuedData, "takes rescued data"); err != nil {
+			return nil, err
 		}
-		d.place(o.Width, o.Positions)
+		d.rescue = &rescue{}
+	}
+	if o.Header {
+		return d, nil
+	}
+	for c, at := range o.Positions {
+		if !d.special(c) && (at < 0 || at >= o.Width) {
+			return nil, fault.New(fault.InternalError, "column %s is not in the schema", batch.QuoteName(o.Fields[c].Name))
+		}
+	}
+	d.place(o.Width, o.Positions)
+	if o.Rescue {
+		d.rescue.positions(d)
 	}
 	return d, nil
+}
+
+func (d *Decoder) takesText(column int, what string) error {
+	if column < 0 || d.o.Fields[column].Type.Kind == batch.String {
+		return nil
+	}
+	f := d.o.Fields[column]
+	return fault.New(fault.UnsupportedTypes, "column %s %s and must be a STRING, it is %s", batch.QuoteName(f.Name), what, f.Type)
+}
+
+// special reports whether a column is filled by no field.
+func (d *Decoder) special(column int) bool {
+	return column == d.o.CorruptRecord || d.o.Rescue && column == d.o.RescuedData
 }
 
 // place says which field of a record fills which column.
@@ -80,7 +116,7 @@ func (d *Decoder) place(width int, positions []int) {
 	}
 	d.missing = d.missing[:0]
 	for c, at := range positions {
-		if c == d.o.CorruptRecord {
+		if d.special(c) {
 			d.missing = append(d.missing, c)
 		} else {
 			d.columnAt[at] = c
@@ -88,67 +124,17 @@ func (d *Decoder) place(width int, positions []int) {
 	}
 }
 
-// Header takes the names of a file's columns from its first record. A column that no name matches, or that two names
-// match without case and none exactly, is an error: the file is not what the schema says.
-func (d *Decoder) Header(record []byte) error {
-	record = bytes.TrimPrefix(record, []byte("\xef\xbb\xbf"))
-	var names []string
-	for i := 0; ; {
-		f := d.o.Dialect.field(record, i)
-		if f.stray || f.open {
-			return fault.New(fault.HeaderMismatch, "the header has a stray quote in its field %d", len(names)+1)
-		}
-		names = append(names, string(d.textOf(record, f)))
-		if f.next >= len(record) {
-			break
-		}
-		i = f.next + 1
+// token reads the field that starts at record[i], without its text where that is not wanted and costs something.
+func (d *Decoder) token(record []byte, i int, wanted bool) token {
+	if !d.plain {
+		return d.reader.token(record, i)
 	}
-	positions := make([]int, len(d.o.Fields))
-	for c, f := range d.o.Fields {
-		if c == d.o.CorruptRecord {
-			continue
-		}
-		at, err := d.find(c, f.Name, names)
-		if err != nil {
-			return err
-		}
-		for other, taken := range positions[:c] {
-			if taken == at && other != d.o.CorruptRecord {
-				return fault.New(fault.HeaderMismatch, "columns %s and %s are the same field of the header", batch.QuoteName(d.o.Fields[other].Name), batch.QuoteName(f.Name))
-			}
-		}
-		positions[c] = at
+	f := d.o.Dialect.field(record, i)
+	t := token{next: f.next, quoted: f.quoted, stray: f.stray, open: f.open}
+	if wanted {
+		t.text = d.textOf(record, f)
 	}
-	d.place(len(names), positions)
-	return nil
-}
-
-// find returns the field whose name matches a column (D-9).
-func (d *Decoder) find(column int, name string, names []string) (int, error) {
-	exact := column < len(d.o.Quoted) && d.o.Quoted[column]
-	var same, folded []int
-	for i, n := range names {
-		if n == name {
-			same = append(same, i)
-		} else if !exact && strings.EqualFold(n, name) {
-			folded = append(folded, i)
-		}
-	}
-	if len(same) == 0 {
-		same = folded
-	}
-	switch len(same) {
-	case 1:
-		return same[0], nil
-	case 0:
-		e := fault.New(fault.HeaderMismatch, "the header has no field for column %s", batch.QuoteName(name)).WithDetail("it has %s", strings.Join(names, ", "))
-		if near := option.Nearest(name, names); near != "" {
-			e.WithHint("did you mean %q?", near)
-		}
-		return 0, e
-	}
-	return 0, fault.New(fault.HeaderMismatch, "the header has %d fields for column %s", len(same), batch.QuoteName(name)).WithDetail("it has %s", strings.Join(names, ", "))
+	return t
 }
 
 // textOf returns a field's text; it belongs to the record or to d.
@@ -180,7 +166,13 @@ func (d *Decoder) row(record []byte, into []batch.Builder) *fault.Error {
 		rows = into[0].Len()
 	}
 	d.unreadable = nil
-	malformed := d.fields(withoutBreak(record), into)
+	if d.rescue != nil {
+		d.rescue.begin()
+	}
+	malformed := d.fields(d.o.Dialect.withoutBreak(record), into)
+	if malformed == nil && d.rescue != nil {
+		d.rescue.end(&into[d.o.RescuedData], rows)
+	}
 	if malformed == nil && d.unreadable == nil {
 		return nil
 	}
@@ -204,43 +196,64 @@ func (d *Decoder) row(record []byte, into []batch.Builder) *fault.Error {
 }
 
 // withoutBreak takes off the line break of a record that comes with it, as a message may.
-func withoutBreak(record []byte) []byte {
-	if n := len(record); n > 0 && record[n-1] == '\n' {
-		return record[:beforeBreak(record, 0, n-1)]
+func (d *Dialect) withoutBreak(record []byte) []byte {
+	if n := len(record); n > 0 && record[n-1] == d.newline() {
+		return record[:d.last(record, 0, n-1)]
 	}
 	return record
 }
 
 // fields goes over the fields of a record and fills the columns.
 func (d *Decoder) fields(record []byte, into []batch.Builder) *fault.Error {
+	if c := d.o.Dialect.Comment; c != 0 && len(record) > 0 && record[0] == c {
+		return fault.New(fault.MalformedCSV, "the record is a comment")
+	}
 	at, i := 0, 0
 	for {
-		f := d.o.Dialect.field(record, i)
-		switch {
-		case f.open:
-			return fault.New(fault.MalformedCSV, "field %d has no closing quote", at+1)
-		case f.stray:
-			return fault.New(fault.MalformedCSV, "field %d has a quote that is neither around the field nor escaped", at+1)
-		}
+		column := -1
 		if at < len(d.columnAt) {
-			if c := d.columnAt[at]; c >= 0 {
-				d.value(&into[c], c, record, f)
+			column = d.columnAt[at]
+		}
+		t := d.token(record, i, column >= 0 || d.rescue != nil || d.o.MaxChars > 0)
+		if err := d.check(&t, at); err != nil {
+			return err
+		}
+		if column >= 0 {
+			d.value(&into[column], column, at, &t)
+		} else if d.rescue != nil {
+			if err := d.spare(at, &t); err != nil {
+				return err
 			}
 		}
 		at++
-		if f.next == len(record) {
+		if t.next == len(record) {
 			break
 		}
-		if record[f.next] == '\n' {
+		if d.o.Dialect.breaks(record, t.next) {
 			return fault.New(fault.MalformedCSV, "there is more than one record")
 		}
-		i = f.next + 1
+		i = t.next + d.o.Dialect.width()
 	}
-	if at != len(d.columnAt) {
+	if at < len(d.columnAt) || at > len(d.columnAt) && d.rescue == nil {
 		return fault.New(fault.MalformedCSV, "the record has %d fields, the %s has %d", at, d.described(), len(d.columnAt))
 	}
 	for _, c := range d.missing {
 		into[c].AppendNull()
+	}
+	return nil
+}
+
+// check refuses a field, the one of index at, that is not well formed or exceeds a limit.
+func (d *Decoder) check(t *token, at int) *fault.Error {
+	switch {
+	case t.open:
+		return fault.New(fault.MalformedCSV, "field %d has no closing quote", at+1)
+	case t.stray:
+		return fault.New(fault.MalformedCSV, "field %d has a quote that is neither around the field nor escaped", at+1)
+	case d.o.MaxFields > 0 && at >= d.o.MaxFields:
+		return fault.New(fault.MalformedCSV, "the record has more than %d fields", d.o.MaxFields).WithHint("maxColumns says how many it may have")
+	case d.o.MaxChars > 0 && len(t.text) > d.o.MaxChars && utf8.RuneCount(t.text) > d.o.MaxChars:
+		return fault.New(fault.MalformedCSV, "field %d has more than %d characters", at+1, d.o.MaxChars).WithHint("maxCharsPerColumn says how many it may have")
 	}
 	return nil
 }
@@ -252,29 +265,74 @@ func (d *Decoder) described() string {
 	return "schema"
 }
 
-// value reads a field into its column.
-func (d *Decoder) value(b *batch.Builder, c int, record []byte, f field) {
-	text := d.textOf(record, f)
-	if !f.quoted && string(text) == d.o.NullValue {
-		if d.o.Fields[c].NotNull && d.unreadable == nil {
-			d.unreadable = fault.New(fault.NullInNotNull, "column %s is NOT NULL and has no value", batch.QuoteName(d.o.Fields[c].Name)).OfColumn(batch.QuoteName(d.o.Fields[c].Name))
-		}
+// isNull reports whether a field means NULL. It is otherwise given the text that an empty one in quotes stands for.
+func (d *Decoder) isNull(t *token) bool {
+	if !t.quoted || t.skipped {
+		return len(t.text) == 0 || string(t.text) == d.o.NullValue
+	}
+	if len(t.text) == 0 && d.o.EmptyValue != "" {
+		d.text = append(d.text[:0], d.o.EmptyValue...)
+		t.text = d.text
+	}
+	return false
+}
+
+// value reads a field, the one of index at, into its column.
+func (d *Decoder) value(b *batch.Builder, c, at int, t *token) {
+	if d.isNull(t) {
+		d.null(b, c)
+		return
+	}
+	if d.infinite(b, t.text) {
+		return
+	}
+	why, ok := d.scalars.Append(b, t.text)
+	switch {
+	case ok:
+	case d.rescue != nil && d.rescue.take(at, t.text):
+		d.null(b, c)
+	default:
 		b.AppendNull()
-		return
+		d.reject(b.Type, c, t.text, why)
 	}
-	why, ok := d.scalars.Append(b, text)
-	if ok {
-		return
-	}
+}
+
+// null appends a NULL, which a column that is NOT NULL does not take.
+func (d *Decoder) null(b *batch.Builder, c int) {
 	b.AppendNull()
+	if f := &d.o.Fields[c]; f.NotNull && d.unreadable == nil {
+		name := batch.QuoteName(f.Name)
+		d.unreadable = fault.New(fault.NullInNotNull, "column %s is NOT NULL and has no value", name).OfColumn(name)
+	}
+}
+
+// infinite appends what the options name of FLOAT and DOUBLE.
+func (d *Decoder) infinite(b *batch.Builder, text []byte) bool {
+	if k := b.Type.Kind; k != batch.Float && k != batch.Double || len(text) == 0 {
+		return false
+	}
+	switch string(text) {
+	case d.o.NaN:
+		return d.scalars.NoNumber(b, []byte("NaN"))
+	case d.o.PositiveInf:
+		return d.scalars.NoNumber(b, []byte("Infinity"))
+	case d.o.NegativeInf:
+		return d.scalars.NoNumber(b, []byte("-Infinity"))
+	}
+	return false
+}
+
+// reject notes that a text is no value of a column.
+func (d *Decoder) reject(typ batch.Type, c int, text []byte, why string) {
 	if d.unreadable != nil {
 		return
 	}
-	d.unreadable = fault.New(fault.UnreadableCSV, "column %s: %q cannot be read as %s", batch.QuoteName(d.o.Fields[c].Name), fault.Payload(excerpt(text)), b.Type).OfColumn(batch.QuoteName(d.o.Fields[c].Name))
+	name := batch.QuoteName(d.o.Fields[c].Name)
+	d.unreadable = fault.New(fault.UnreadableCSV, "column %s: %q cannot be read as %s", name, fault.Payload(excerpt(text)), typ).OfColumn(name)
 	if why != "" {
 		d.unreadable.WithDetail("%s", why)
 	}
-	if (b.Type.Kind == batch.Timestamp || b.Type.Kind == batch.TimestampNTZ) && format.IsNumber(text) && d.scalars.Unit == format.NoUnit {
+	if (typ.Kind == batch.Timestamp || typ.Kind == batch.TimestampNTZ) && format.IsNumber(text) && d.scalars.Unit == format.NoUnit {
 		d.unreadable.WithHint("timestampUnit says what a number counts: %s", strings.Join(format.TimestampUnits, ", "))
 	}
 }

@@ -4,26 +4,47 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"strings"
 
 	"sluice/fault"
 )
 
 // Dialect says which bytes structure a file. Records end with a newline, or a carriage return and a newline.
 type Dialect struct {
-	Sep    byte // between fields
-	Quote  byte // around a field that may hold anything; 0 when no field is quoted
-	Escape byte // inside quotes, in front of a quote; Quote itself in RFC 4180
+	Sep    byte   // between fields
+	Tail   string // what follows Sep in a separator of several bytes
+	Quote  byte   // around a field that may hold anything; 0 when no field is quoted
+	Escape byte   // inside quotes, in front of a quote; Quote itself in RFC 4180
+	// Comment begins a line that is no record; 0 when none is.
+	Comment byte
+	// Line ends records in place of a newline with or without a carriage return; 0 for those.
+	Line byte
+	// OneLine ends records at every line break, also inside quotes.
+	OneLine bool
+	// TrimLeading and TrimTrailing leave out blanks around fields, of quoted ones those outside the quotes.
+	TrimLeading, TrimTrailing bool
+	// Unescaped is what becomes of quotes where none may be.
+	Unescaped Unescaped
+	// noLines takes line breaks as any other blank, and quotesInside quotes in a field without quotes as any other character.
+	noLines, quotesInside bool
 }
 
+// Unescaped is what becomes of a field with quotes where none may be.
+type Unescaped uint8
+
+const (
+	Refuse             Unescaped = iota // the record is bad, also for a quote in a field without quotes
+	StopAtDelimiter                     // the field goes up to the next separator, quotes included
+	StopAtClosingQuote                  // the field goes up to a quote in front of a separator
+	SkipValue                           // the field is left out
+)
+
 // RFC4180 is the default dialect.
-var RFC4180 = Dialect{',', '"', '"'}
+var RFC4180 = Dialect{Sep: ',', Quote: '"', Escape: '"'}
 
 // ParseDialect reads the options sep, quote and escape; an empty escape is the quote, an empty quote means that no field
 // is quoted.
 func ParseDialect(sep, quote, escape string) (Dialect, error) {
-	if sep == `\t` {
-		sep = "\t"
-	}
 	if escape == "" {
 		escape = quote
 	}
@@ -31,19 +52,64 @@ func ParseDialect(sep, quote, escape string) (Dialect, error) {
 	for _, o := range []struct {
 		name, value string
 		to          *byte
-	}{{"sep", sep, &d.Sep}, {"quote", quote, &d.Quote}, {"escape", escape, &d.Escape}} {
-		if o.value == "" && o.name != "sep" {
-			continue
+	}{{"quote", quote, &d.Quote}, {"escape", escape, &d.Escape}} {
+		if err := character(o.name, o.value, o.to); err != nil {
+			return d, err
 		}
-		if len(o.value) != 1 || o.value[0] >= 0x80 || o.value == "\n" || o.value == "\r" {
-			return d, fault.New(fault.InvalidOption, "option %q: %q is not one ASCII character other than a line break", o.name, o.value)
+	}
+	return d, d.separate(sep)
+}
+
+// character reads an option that is one ASCII character, or empty for none.
+func character(name, value string, to *byte) error {
+	if value == "" {
+		return nil
+	}
+	if len(value) != 1 || value[0] >= 0x80 || value == "\n" || value == "\r" {
+		return fault.New(fault.InvalidOption, "option %q: %q is not one ASCII character other than a line break", name, value)
+	}
+	*to = value[0]
+	return nil
+}
+
+// separate reads the option sep: one character or several, those that cannot be written behind a backslash.
+func (d *Dialect) separate(option string) error {
+	sep, err := unescapedSep(option)
+	switch {
+	case err != nil:
+		return err
+	case sep == "" || strings.ContainsAny(sep, "\n\r\x00"):
+		return fault.New(fault.InvalidOption, "option \"sep\": %q is empty or has a line break or the character 0", option)
+	case d.Quote != 0 && strings.IndexByte(sep, d.Quote) >= 0, d.Escape != 0 && strings.IndexByte(sep, d.Escape) >= 0:
+		return fault.New(fault.InvalidOption, "option \"sep\": %q has the quote or the escape", option)
+	}
+	d.Sep, d.Tail = sep[0], sep[1:]
+	return nil
+}
+
+// unescapedSep reads \t and its like as Spark does.
+func unescapedSep(option string) (string, error) {
+	var sep []byte
+	for i := 0; i < len(option); i++ {
+		c := option[i]
+		if c == '\\' {
+			if i++; i == len(option) {
+				return "", fault.New(fault.InvalidOption, "option \"sep\": %q ends with a backslash", option).WithHint(`a backslash is written \\`)
+			}
+			at := strings.IndexByte(`tbfr"'\`, option[i])
+			if at < 0 {
+				return "", fault.New(fault.InvalidOption, "option \"sep\": there is no character \\%c", option[i])
+			}
+			c = "\t\b\f\r\"'\\"[at]
 		}
-		*o.to = o.value[0]
+		sep = append(sep, c)
 	}
-	if d.Sep == d.Quote || d.Sep == d.Escape {
-		return d, fault.New(fault.InvalidOption, "option \"sep\": %q is also the quote or the escape", sep)
-	}
-	return d, nil
+	return string(sep), nil
+}
+
+// plain reports whether field finds the fields, which is faster than token.
+func (d *Dialect) plain() bool {
+	return d.Tail == "" && d.Line == 0 && !d.TrimLeading && !d.TrimTrailing && d.Unescaped == Refuse && !d.noLines
 }
 
 // field is one field as it stands in the data.

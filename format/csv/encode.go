@@ -1,6 +1,8 @@
 package csv
 
 import (
+	"bytes"
+	"strings"
 	"unicode/utf8"
 
 	"sluice/batch"
@@ -12,12 +14,15 @@ import (
 type EncodeOptions struct {
 	Dialect   Dialect
 	NullValue string // the text of NULL; the same text as a value is quoted
+	QuoteAll  bool   // every value is, though NULL is not
 }
 
 // Encoder implements format.Encoder.
 type Encoder struct {
 	o      EncodeOptions
 	fields []batch.Field
+	sep    []byte
+	memory []byte // a text that is put into quotes
 }
 
 // NewEncoder returns an encoder of rows with the given fields. It refuses types that have no text.
@@ -28,22 +33,22 @@ func NewEncoder(fields []batch.Field, o EncodeOptions) (*Encoder, error) {
 			return nil, fault.New(fault.UnsupportedTypes, "column %s: CSV has no values of type %s", batch.QuoteName(f.Name), f.Type)
 		}
 	}
-	return &Encoder{o, fields}, nil
+	return &Encoder{o: o, fields: fields, sep: append([]byte{o.Dialect.Sep}, o.Dialect.Tail...)}, nil
 }
 
 // Header appends the names of the fields as a record.
 func (e *Encoder) Header(dst []byte) ([]byte, error) {
 	for i, f := range e.fields {
 		if i > 0 {
-			dst = append(dst, e.o.Dialect.Sep)
+			dst = append(dst, e.sep...)
 		}
 		start := len(dst)
 		var err error
-		if dst, err = e.quote(append(dst, f.Name...), start, false); err != nil {
+		if dst, err = e.quote(append(dst, f.Name...), start, i == 0); err != nil {
 			return dst, err
 		}
 	}
-	return append(dst, '\n'), nil
+	return append(dst, e.o.Dialect.newline()), nil
 }
 
 // Encode implements format.Encoder; records end with a newline.
@@ -52,23 +57,23 @@ func (e *Encoder) Encode(dst []byte, ends []int, rows *batch.Columns, from, to i
 		start := len(dst)
 		for c := range rows.Cols {
 			if c > 0 {
-				dst = append(dst, e.o.Dialect.Sep)
+				dst = append(dst, e.sep...)
 			}
 			var err error
-			if dst, err = e.value(dst, &rows.Cols[c], i); err != nil {
+			if dst, err = e.value(dst, &rows.Cols[c], i, c == 0); err != nil {
 				return dst, ends, err
 			}
 		}
 		if len(dst) == start {
 			return dst, ends, fault.New(fault.CannotEncode, "a NULL in the only column would be a blank line, which is no record").WithHint("set nullValue")
 		}
-		dst = append(dst, '\n')
+		dst = append(dst, e.o.Dialect.newline())
 		ends = append(ends, len(dst))
 	}
 	return dst, ends, nil
 }
 
-func (e *Encoder) value(dst []byte, c *batch.Column, i int) ([]byte, error) {
+func (e *Encoder) value(dst []byte, c *batch.Column, i int, first bool) ([]byte, error) {
 	if c.IsNull(i) {
 		return append(dst, e.o.NullValue...), nil
 	}
@@ -77,34 +82,48 @@ func (e *Encoder) value(dst []byte, c *batch.Column, i int) ([]byte, error) {
 	if !ok || !utf8.Valid(dst[start:]) {
 		return dst, fault.New(fault.CannotEncode, "a %s value is not UTF-8 and has no form in CSV", c.Type).WithDetail("%.64q", fault.Payload(dst[start:]))
 	}
-	blank := len(dst) == start && len(e.fields) == 1 // a record of nothing at all would be none
-	return e.quote(dst, start, blank || string(dst[start:]) == e.o.NullValue)
+	return e.quote(dst, start, first)
 }
 
-// quote puts dst[start:] into quotes when it must stand in them.
-func (e *Encoder) quote(dst []byte, start int, must bool) ([]byte, error) {
-	d := e.o.Dialect
-	for _, c := range dst[start:] {
-		switch c {
-		case d.Sep, '\n', '\r':
-			must = true
-		case d.Quote, d.Escape:
-			must = must || d.Quote != 0
-		}
-	}
+// quote puts dst[start:], the first of its record or not, into quotes when it must stand in them.
+func (e *Encoder) quote(dst []byte, start int, first bool) ([]byte, error) {
+	d := &e.o.Dialect
 	switch {
-	case !must:
+	case !e.o.QuoteAll && !e.structures(dst[start:], first):
 		return dst, nil
+	case d.Quote == 0 && len(dst) == start:
+		return dst, fault.New(fault.CannotEncode, "an empty text needs quotes, as it would be NULL, and there are none").WithHint("set quote")
 	case d.Quote == 0:
 		return dst, fault.New(fault.CannotEncode, "a value needs quotes and there are none").WithDetail("%.64q", fault.Payload(dst[start:])).WithHint("set quote")
 	}
-	text := string(dst[start:])
+	e.memory = append(e.memory[:0], dst[start:]...)
 	dst = append(dst[:start], d.Quote)
-	for i := range len(text) {
-		if c := text[i]; c == d.Quote || c == d.Escape {
+	for _, c := range e.memory {
+		if c == d.Quote || c == d.Escape {
 			dst = append(dst, d.Escape)
 		}
-		dst = append(dst, text[i])
+		dst = append(dst, c)
 	}
 	return append(dst, d.Quote), nil
+}
+
+// structures reports whether a reader would not take text for the text of a value as it is.
+func (e *Encoder) structures(text []byte, first bool) bool {
+	d := &e.o.Dialect
+	if len(text) == 0 || string(text) == e.o.NullValue {
+		return true
+	}
+	if first && text[0] == d.Comment || d.TrimLeading && blank(text[0]) || d.TrimTrailing && blank(text[len(text)-1]) {
+		return true
+	}
+	for i, c := range text {
+		switch {
+		case c == '\n', c == '\r', c == d.Line && c != 0, c == d.Quote && c != 0, c == d.Escape && d.Quote != 0 && c != 0:
+			return true
+		case c == d.Sep && bytes.HasPrefix(text[i:], e.sep):
+			return true
+		}
+	}
+	// A separator of several bytes may begin in the text and end behind it.
+	return d.Tail != "" && strings.IndexByte(d.Tail, d.Sep) >= 0 && bytes.IndexByte(text, d.Sep) >= 0
 }

@@ -3,7 +3,8 @@ package csv
 import (
 	"bytes"
 	"fmt"
-	"slices"
+	"strconv"
+	"unicode/utf8"
 
 	"sluice/batch"
 	"sluice/fault"
@@ -29,24 +30,22 @@ func (n *Inference) Add(record []byte) error {
 		n.scalars.Zone = format.NewZone(nil)
 		record = bytes.TrimPrefix(record, []byte("\xef\xbb\xbf"))
 	}
-	d := Decoder{o: Options{Dialect: n.Dialect}}
+	r := reader{Dialect: &n.Dialect}
 	var texts [][]byte // nil for an empty field
 	for i := 0; ; {
-		f := n.Dialect.field(record, i)
-		if f.stray || f.open {
+		t := r.token(record, i)
+		if t.stray || t.open {
 			return fault.New(fault.MalformedCSV, "field %d has a stray quote", len(texts)+1)
 		}
-		text := slices.Clone(d.textOf(record, f))
-		if len(text) == 0 && f.quoted {
-			text = []byte{}
-		} else if len(text) == 0 {
+		text := append([]byte{}, t.text...)
+		if len(text) == 0 && !t.quoted {
 			text = nil
 		}
 		texts = append(texts, text)
-		if f.next >= len(record) {
+		if t.next >= len(record) {
 			break
 		}
-		i = f.next + 1
+		i = t.next + n.Dialect.width()
 	}
 	if n.names == nil {
 		n.begin(texts)
@@ -103,4 +102,80 @@ func (n *Inference) Fields() []batch.Field {
 		}
 	}
 	return fields
+}
+
+// Infer returns the type that Spark's schema_of_csv gives a text: a struct of _c0, _c1 ... , each of the first type that reads its
+// field: INT, BIGINT, DECIMAL without a point, DOUBLE, DATE, TIMESTAMP, BOOLEAN, else STRING, as for a field that is NULL.
+func Infer(text []byte, f Fields) (batch.Type, error) {
+	f.Dialect.noLines = true
+	if len(text) == 0 || f.Dialect.Comment != 0 && text[0] == f.Dialect.Comment {
+		return batch.Type{}, fault.New(fault.MalformedCSV, "the text has no fields: it is empty or a comment")
+	}
+	from, err := NewFrom(FromOptions{Fields: f, CorruptRecord: -1})
+	if err != nil {
+		return batch.Type{}, err
+	}
+	var fields []batch.Field
+	for i := 0; ; {
+		t := from.reader.token(text, i)
+		if t.stray || f.MaxFields > 0 && len(fields) >= f.MaxFields || f.MaxChars > 0 && utf8.RuneCount(t.text) > f.MaxChars {
+			return batch.Type{}, fault.New(fault.MalformedCSV, "field %d has a stray quote, or it is one of too many or has too many characters", len(fields)+1)
+		}
+		fields = append(fields, batch.Field{Name: fmt.Sprintf("_c%d", len(fields)), Type: from.typeOf(t)})
+		if t.next == len(text) {
+			return batch.StructOf(fields...), nil
+		}
+		i = t.next + f.Dialect.width()
+	}
+}
+
+// typeOf is the type of a field.
+func (f *From) typeOf(t token) batch.Type {
+	text := t.text
+	if len(text) == 0 && t.quoted {
+		text = []byte(f.o.EmptyValue)
+	}
+	if len(text) == 0 || string(text) == f.o.NullValue {
+		return batch.Of(batch.String)
+	}
+	for _, typ := range []batch.Type{batch.Of(batch.Int), batch.Of(batch.BigInt), wholeDecimal(text), batch.Of(batch.Double), batch.Of(batch.Date), batch.Of(batch.Timestamp), batch.Of(batch.Boolean)} {
+		if f.infers(typ, text) {
+			return typ
+		}
+	}
+	return batch.Of(batch.String)
+}
+
+// infers reports whether a type reads a text. A date is written as the pattern has it, not as a cast would read it; a time without
+// a day is a TIMESTAMP.
+func (f *From) infers(typ batch.Type, text []byte) bool {
+	switch {
+	case typ.Kind == batch.Void:
+		return false
+	case typ.Kind == batch.Date && f.o.Times.Date == nil:
+		_, ok := format.ParseDate(text)
+		return ok
+	case typ.Kind == batch.Timestamp && f.o.Times.Timestamp == nil && format.IsClock(text):
+		return true
+	}
+	return f.converted(batch.NewBuilder(typ, 1), text)
+}
+
+// wholeDecimal is the type of a number of up to 38 digits, written so that Java counts no digits behind its point: 12, 12. and 1.2e1,
+// but not 1.0 or 1e1; VOID for others.
+func wholeDecimal(text []byte) batch.Type {
+	mantissa, exponent, _ := bytes.Cut(bytes.ToLower(text), []byte("e"))
+	whole, fraction, _ := bytes.Cut(bytes.TrimLeft(mantissa, "+-"), []byte("."))
+	shift := 0
+	if len(exponent) > 0 {
+		var err error
+		if shift, err = strconv.Atoi(string(exponent)); err != nil {
+			return batch.Type{Kind: batch.Void}
+		}
+	}
+	digits := len(bytes.TrimLeft(append(whole[:len(whole):len(whole)], fraction...), "0"))
+	if shift != len(fraction) || digits > 38 {
+		return batch.Type{Kind: batch.Void}
+	}
+	return batch.DecimalOf(max(1, digits), 0)
 }

@@ -1,45 +1,44 @@
 package csv
 
 import (
-	"sluice/fault"
 	"sluice/format"
-	"sluice/option"
 )
-
-// ReadOptions are the options of a source whose format is csv.
-func ReadOptions() option.Set {
-	return option.Set{
-		{Name: "header", Kind: option.Bool, Default: "false", Doc: "The first record of each file names the columns; without it they are found by their places in the schema."},
-		{Name: "sep", Default: ",", Blank: true, Doc: `The character between fields; \t is a tab.`},
-		{Name: "quote", Default: `"`, Blank: true, Doc: "The character around fields that hold separators or line breaks; '' when no field is quoted."},
-		{Name: "escape", Default: "", Blank: true, Doc: "The character in front of a quote inside quotes; the quote itself if absent, as in RFC 4180."},
-		{Name: "nullValue", Default: "", Blank: true, Doc: "The text of an unquoted field that means NULL."},
-		format.TimestampUnitOption,
-		format.CorruptRecordOption,
-	}
-}
-
-// Validate finds options of ReadOptions that do not fit each other.
-func Validate(v option.Values, at fault.Pos) (problems fault.List) {
-	if _, err := dialectOf(v); err != nil {
-		problems = append(problems, fault.From(err).At(at))
-	}
-	return problems
-}
-
-func dialectOf(v option.Values) (Dialect, error) {
-	return ParseDialect(v.String("sep"), v.String("quote"), v.String("escape"))
-}
 
 // Open makes the format ready to read a source.
 func Open(r format.Reading) (format.Reader, error) {
-	dialect, err := dialectOf(r.Options)
+	narrow := func(d format.Decoder) format.Decoder { return d }
+	rescued := r.RescuedData()
+	if rescued >= 0 {
+		r, narrow = r.Whole()
+	}
+	o, err := readingOf(&r)
 	if err != nil {
 		return format.Reader{}, err
 	}
-	o := Options{
-		Dialect:       dialect,
+	o.Rescue, o.RescuedData = rescued >= 0, rescued
+	d, err := NewDecoder(o)
+	if err != nil {
+		return format.Reader{}, err
+	}
+	reader := format.Reader{Decoder: narrow(d), Splitter: NewSplitter(o.Dialect)}
+	if o.Header {
+		reader.Header = d.Header
+	}
+	if o.Rescue {
+		reader.File = d.file
+	}
+	return reader, nil
+}
+
+func readingOf(r *format.Reading) (o Options, err error) {
+	o = Options{
 		NullValue:     r.Options.String("nullValue"),
+		EmptyValue:    r.Options.String("emptyValue"),
+		NaN:           r.Options.String("nanValue"),
+		PositiveInf:   r.Options.String("positiveInf"),
+		NegativeInf:   r.Options.String("negativeInf"),
+		MaxFields:     int(r.Options.Int("maxColumns")),
+		MaxChars:      max(0, int(r.Options.Int("maxCharsPerColumn"))),
 		Fields:        r.Columns,
 		Quoted:        r.ColumnsQuoted(),
 		Header:        r.Options.Bool("header"),
@@ -48,32 +47,29 @@ func Open(r format.Reading) (format.Reader, error) {
 		Zone:          r.Zone,
 		TimestampUnit: format.ParseTimestampUnit(r.Options.String("timestampUnit")),
 	}
-	o.Positions, o.Width = positions(&r)
-	d, err := NewDecoder(o)
-	if err != nil {
-		return format.Reader{}, err
+	if o.Dialect, err = dialectOf(r.Options); err != nil {
+		return o, err
 	}
-	reader := format.Reader{Decoder: d, Splitter: NewSplitter(dialect)}
-	if o.Header {
-		reader.Header = d.Header
-	}
-	return reader, nil
+	o.Times, err = format.ParseTimes(true, r.Options.String)
+	o.Positions, o.Width = positions(r)
+	return o, err
 }
 
-// positions are the places of the columns in a record without a header: those in the schema, in which the column for bad
-// records has none.
+// positions are the places of the columns in a record without a header: those in the schema, in which the columns for bad
+// records and rescued data have none.
 func positions(r *format.Reading) (places []int, width int) {
-	corrupt := r.CorruptRecordPlace()
-	width = len(r.Schema)
-	if corrupt >= 0 {
-		width--
+	left := []int{r.CorruptRecordPlace(), r.RescuedData()}
+	behind := func(at int) (n int) {
+		for _, l := range left {
+			if l >= 0 && l < at {
+				n++
+			}
+		}
+		return n
 	}
 	for _, c := range r.Columns {
 		at := r.Place(c)
-		if corrupt >= 0 && at > corrupt {
-			at--
-		}
-		places = append(places, at)
+		places = append(places, at-behind(at))
 	}
-	return places, width
+	return places, len(r.Schema) - behind(len(r.Schema))
 }

@@ -6,10 +6,20 @@ import (
 	"sluice/format"
 )
 
-// NewSplitter returns a splitter that knows about line breaks inside quotes. Blank lines are no records.
-func NewSplitter(d Dialect) format.Splitter { return &splitter{d} }
+// NewSplitter returns a splitter that knows about line breaks inside quotes. Blank lines and comments are no records.
+func NewSplitter(d Dialect) format.Splitter { return newSplitter(d) }
 
-type splitter struct{ dialect Dialect }
+func newSplitter(d Dialect) *splitter {
+	s := &splitter{dialect: d, plain: d.plain()}
+	s.reader = reader{Dialect: &s.dialect}
+	return s
+}
+
+type splitter struct {
+	dialect Dialect
+	plain   bool
+	reader  reader
+}
 
 func (s *splitter) Split(data []byte, eof bool, max int, spans []format.Span) ([]format.Span, int, error) {
 	at := 0
@@ -18,7 +28,7 @@ func (s *splitter) Split(data []byte, eof bool, max int, spans []format.Span) ([
 		if !whole {
 			break
 		}
-		if end > at {
+		if end > at && (s.dialect.Comment == 0 || data[at] != s.dialect.Comment) {
 			spans = append(spans, format.Span{Start: at, End: end})
 			n++
 		}
@@ -29,28 +39,41 @@ func (s *splitter) Split(data []byte, eof bool, max int, spans []format.Span) ([
 
 // record finds the end of the record at data[at], and where the next one starts.
 func (s *splitter) record(data []byte, at int, eof bool) (end, next int, whole bool) {
-	newline := bytes.IndexByte(data[at:], '\n')
+	newline := bytes.IndexByte(data[at:], s.dialect.newline())
 	if newline < 0 && !eof {
 		return 0, 0, false
 	}
 	if end = len(data); newline >= 0 {
 		end = at + newline
 	}
-	if s.dialect.Quote != 0 && bytes.IndexByte(data[at:end], s.dialect.Quote) >= 0 {
+	if s.spans(data, at, end) {
 		if end = s.fields(data, at); end == len(data) && !eof {
 			return 0, 0, false
 		}
 	}
-	return beforeBreak(data, at, end), min(end+1, len(data)), true
+	return s.dialect.last(data, at, end), min(end+1, len(data)), true
+}
+
+// spans reports whether the record that begins with the line data[at:end] may have further lines.
+func (s *splitter) spans(data []byte, at, end int) bool {
+	d := &s.dialect
+	return d.Quote != 0 && !d.OneLine && (d.Comment == 0 || at == end || data[at] != d.Comment) && bytes.IndexByte(data[at:end], d.Quote) >= 0
 }
 
 // fields goes over the fields of a record and returns the index of the newline or end of the data behind the last one.
 func (s *splitter) fields(data []byte, i int) int {
 	for {
-		next := s.dialect.field(data, i).next
-		if next == len(data) || data[next] == '\n' {
+		next := s.next(data, i)
+		if next == len(data) || s.dialect.breaks(data, next) {
 			return next
 		}
-		i = next + 1
+		i = next + s.dialect.width()
 	}
+}
+
+func (s *splitter) next(data []byte, i int) int {
+	if s.plain {
+		return s.dialect.field(data, i).next
+	}
+	return s.reader.token(data, i).next
 }

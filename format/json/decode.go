@@ -19,6 +19,7 @@ type decoder struct {
 	permissive       bool
 	numbersAsStrings bool
 	spark            bool         // values are read as from_json reads them: see Function
+	noNames          bool         // spark: FromOptions.NoNames
 	nulled           int          // spark: fields that became NULL
 	lastNulled       *fault.Error // spark: why the last of them did
 	compact          []byte       // spark: the last value taken as a text
@@ -44,7 +45,7 @@ func newDecoder(o Options) (*decoder, error) {
 	d := &decoder{
 		permissive:       o.Mode == batch.Permissive,
 		numbersAsStrings: o.NumbersAsStrings,
-		Scalars:          format.Scalars{Zone: format.NewZone(o.Zone), Unit: o.TimestampUnit},
+		Scalars:          format.Scalars{Zone: format.NewZone(o.Zone), Unit: o.TimestampUnit, Times: o.Times},
 	}
 	d.maxDepth = o.MaxDepth
 	if d.maxDepth == 0 {

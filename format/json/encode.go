@@ -69,7 +69,7 @@ func shapeOf(fields []batch.Field) shape {
 		if i == 0 {
 			start = '{'
 		}
-		s.names[i] = append(appendString([]byte{start}, []byte(f.Name)), ':')
+		s.names[i] = append(format.AppendJSONString([]byte{start}, []byte(f.Name)), ':')
 		s.members[i] = shapeOf(f.Type.Fields)
 	}
 	return s
@@ -81,6 +81,8 @@ type writer struct {
 	spark        bool           // values are written as to_json writes them: see To
 	skipNulls    bool           // spark: members of objects that are null are left out
 	zone         *time.Location // spark: of TIMESTAMP
+	times        format.Times   // spark: patterns
+	memory       []byte         // spark: a text by a pattern
 	err          error
 }
 
@@ -93,8 +95,11 @@ func (w *writer) value(dst []byte, c *batch.Column, i int, s *shape) []byte {
 		if w.bigIntAsText {
 			return w.quoted(dst, c, i)
 		}
-	case batch.Timestamp, batch.TimestampNTZ:
-		if w.spark {
+	case batch.Timestamp, batch.TimestampNTZ, batch.Date:
+		switch p := w.pattern(c.Type); {
+		case p != nil:
+			return w.patterned(dst, c, i, p)
+		case w.spark && c.Type.Kind != batch.Date:
 			return w.millis(dst, c, i)
 		}
 		return w.quoted(dst, c, i)
@@ -102,11 +107,11 @@ func (w *writer) value(dst []byte, c *batch.Column, i int, s *shape) []byte {
 		return w.float(dst, c, i, float64(batch.Values[float32](c)[i]))
 	case batch.Double:
 		return w.float(dst, c, i, batch.Values[float64](c)[i])
-	case batch.Date, batch.Binary:
+	case batch.Binary:
 		return w.quoted(dst, c, i)
 	case batch.String:
 		if text := c.Text(i); utf8.Valid(text) {
-			return appendString(dst, text)
+			return format.AppendJSONString(dst, text)
 		}
 		return w.fail(dst, fault.New(fault.CannotEncode, "a STRING value is not UTF-8 and has no form in JSON").WithDetail("%.64q", fault.Payload(c.Text(i))))
 	case batch.Variant:
@@ -137,7 +142,7 @@ func (w *writer) float(dst []byte, c *batch.Column, i int, v float64) []byte {
 		return w.quoted(dst, c, i)
 	}
 	if w.spark {
-		return appendJava(dst, v, 8*c.Type.Width())
+		return format.AppendJavaFloat(dst, v, 8*c.Type.Width())
 	}
 	dst, _ = format.AppendScalar(dst, c, i)
 	return dst
@@ -186,38 +191,10 @@ func (w *writer) mapping(dst []byte, c *batch.Column, i int, s *shape) []byte {
 		dst = w.value(dst, &c.Children[0], int(j), &s.members[0])
 		if dst[start] != '"' {
 			text := string(dst[start:])
-			dst = appendString(dst[:start], []byte(text))
+			dst = format.AppendJSONString(dst[:start], []byte(text))
 		}
 		dst = append(dst, ':')
 		dst = w.value(dst, &c.Children[1], int(j), &s.members[1])
 	}
 	return append(dst, '}')
-}
-
-const hex = "0123456789abcdef"
-
-// appendString writes valid UTF-8 as a JSON string; only quotes, backslashes and control characters are escaped.
-func appendString(dst, text []byte) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i, c := range text {
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		dst = append(dst, text[start:i]...)
-		start = i + 1
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-	}
-	return append(append(dst, text[start:]...), '"')
 }

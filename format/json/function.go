@@ -17,11 +17,14 @@ type FromOptions struct {
 	Zone             *time.Location // of TIMESTAMP texts without a zone; nil means UTC
 	NumbersAsStrings bool
 	TimestampUnit    format.TimestampUnit
+	Times            format.Times
+	NoNames          bool // NaN and the infinities have no names in texts
 }
 
 // From computes from_json(text, schema): one value for each text, as Spark does with mode PERMISSIVE (D-14). A field that is not
 // of its type is NULL, and so is the array or map around it, up to the next object; a text that is no document of the type
 // is a struct of NULLs, or NULL for arrays and maps; a blank text is NULL. Names match exactly. A STRING takes whatever stands there.
+// Dates and times are read as casts do.
 //
 // What is no JSON by RFC 8259, an object with a name twice, a decimal with too many digits and a number for a TIMESTAMP are
 // refused here as they are in records (D-8, D-58), where Spark is more lenient.
@@ -35,7 +38,8 @@ type From struct {
 // NewFrom refuses a type that JSON cannot fill.
 func NewFrom(o FromOptions) (*From, error) {
 	f := &From{typ: o.Type, failFast: o.FailFast, corrupt: o.CorruptRecord}
-	f.d = decoder{spark: true, numbersAsStrings: o.NumbersAsStrings, Scalars: format.Scalars{Zone: format.NewZone(o.Zone), Unit: o.TimestampUnit}}
+	f.d = decoder{spark: true, numbersAsStrings: o.NumbersAsStrings, noNames: o.NoNames,
+		Scalars: format.Scalars{Zone: format.NewZone(o.Zone), Unit: o.TimestampUnit, Times: o.Times, Casts: format.NewTimeParser(o.Zone)}}
 	f.d.maxDepth = DefaultMaxDepth
 	if err := f.d.root.init("", o.Type, nil, o.CorruptRecord); err != nil {
 		return nil, err

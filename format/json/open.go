@@ -1,18 +1,29 @@
 package json
 
 import (
+	"slices"
+
+	"sluice/fault"
 	"sluice/format"
 	"sluice/option"
 )
 
 // ReadOptions are the options of a source whose format is json.
 func ReadOptions() option.Set {
-	return option.Set{
+	return slices.Concat(option.Set{
 		{Name: "numbers_as_strings", Kind: option.Bool, Default: "false", Doc: `Take numbers in quotes, such as "1", for numeric columns (D-8).`},
 		format.TimestampUnitOption,
 		format.CorruptRecordOption,
 		format.RescuedDataOption,
+	}, format.TimeOptions)
+}
+
+// Validate finds options of ReadOptions that are wrong.
+func Validate(v option.Values, at fault.Pos) (problems fault.List) {
+	if _, err := format.ParseTimes(true, v.String); err != nil {
+		problems = append(problems, fault.From(err).At(at))
 	}
+	return problems
 }
 
 // Open makes the format ready to read a source. In files a record is a line, and blank lines are none.
@@ -21,6 +32,10 @@ func Open(r format.Reading) (format.Reader, error) {
 	rescued := r.RescuedData()
 	if rescued >= 0 {
 		r, narrow = r.Whole()
+	}
+	times, err := format.ParseTimes(true, r.Options.String)
+	if err != nil {
+		return format.Reader{}, err
 	}
 	d, err := newDecoder(Options{
 		Fields:           r.Columns,
@@ -31,6 +46,7 @@ func Open(r format.Reading) (format.Reader, error) {
 		RescuedData:      rescued,
 		Zone:             r.Zone,
 		NumbersAsStrings: r.Options.Bool("numbers_as_strings"),
+		Times:            times,
 		TimestampUnit:    format.ParseTimestampUnit(r.Options.String("timestampUnit")),
 	})
 	if err != nil {

@@ -34,6 +34,8 @@ type Options struct {
 	// TimestampUnit is what a number in a TIMESTAMP or TIMESTAMP_NTZ column counts since the epoch; with format.NoUnit
 	// numbers are refused (D-58, A-23).
 	TimestampUnit format.TimestampUnit
+	// Times are the patterns of dates and times.
+	Times format.Times
 	// MaxDepth is how deep arrays and objects may nest, the record's own object included; 0 means DefaultMaxDepth.
 	MaxDepth int
 }

@@ -313,7 +313,7 @@ func appendNumber(dst, text []byte) []byte {
 			if math.IsInf(v, 0) {
 				return append(format.AppendFloat(append(dst, '"'), v, 64), '"')
 			}
-			return appendJava(dst, v, 64)
+			return format.AppendJavaFloat(dst, v, 64)
 		}
 	}
 	if string(text) == "-0" {
@@ -325,7 +325,7 @@ func appendNumber(dst, text []byte) []byte {
 // appendJackson writes a string as Jackson does, which Spark uses: characters beyond 65535 are two escapes.
 func appendJackson(dst, text []byte) []byte {
 	start := len(dst)
-	dst = appendString(dst, text)
+	dst = format.AppendJSONString(dst, text)
 	for _, c := range text {
 		if c >= 0xf0 {
 			return escapeBeyond(dst[:start], string(dst[start:]))

@@ -6,6 +6,7 @@ import (
 
 	"sluice/batch"
 	"sluice/fault"
+	"sluice/format"
 )
 
 // rescue collects what no column of a record takes, as the members of one object (RescuedDataOption). A member inside an object
@@ -50,7 +51,7 @@ func (n *node) rescueMembers() {
 
 // file says of which file the next records are.
 func (d *decoder) file(path string) {
-	d.rescue.path = appendString([]byte(`"_file_path":`), []byte(strings.ToValidUTF8(path, "\ufffd")))
+	d.rescue.path = format.AppendJSONString([]byte(`"_file_path":`), []byte(strings.ToValidUTF8(path, "\ufffd")))
 }
 
 func (r *rescue) begin() { r.text, r.levels, r.hasPath = r.text[:0], r.levels[:0], false }

@@ -2,8 +2,6 @@ package json
 
 import (
 	"bytes"
-	"math"
-	"strconv"
 	"time"
 
 	"sluice/batch"
@@ -20,9 +18,9 @@ type To struct {
 	text  []byte
 }
 
-// NewTo makes to_json for values of a type; zone is that of the session.
-func NewTo(t batch.Type, keepNulls bool, zone *time.Location) *To {
-	return &To{w: writer{spark: true, skipNulls: !keepNulls, zone: zone}, shape: shapeOf(t.Fields)}
+// NewTo makes to_json for values of a type; zone is that of the session, and times are patterns.
+func NewTo(t batch.Type, keepNulls bool, zone *time.Location, times format.Times) *To {
+	return &To{w: writer{spark: true, skipNulls: !keepNulls, zone: zone, times: times}, shape: shapeOf(t.Fields)}
 }
 
 // Append appends the text of each value, NULL for NULL.
@@ -83,32 +81,38 @@ func (w *writer) millis(dst []byte, c *batch.Column, i int) []byte {
 	return append(append(dst, offset...), '"')
 }
 
+// patterned writes a date or time by a pattern.
+func (w *writer) patterned(dst []byte, c *batch.Column, i int, p format.TimePattern) []byte {
+	local, offset := int64(0), int64(0)
+	switch c.Type.Kind {
+	case batch.Date:
+		local = int64(batch.Values[int32](c)[i]) * 86_400_000_000
+	case batch.Timestamp:
+		local = batch.Values[int64](c)[i]
+		_, seconds := time.UnixMicro(local).In(w.zone).Zone()
+		offset = int64(seconds) * 1_000_000
+	default:
+		local = batch.Values[int64](c)[i]
+	}
+	w.memory = p.Write(w.memory[:0], local+offset, offset)
+	return format.AppendJSONString(dst, w.memory)
+}
+
+// pattern is that of a type, or nil.
+func (w *writer) pattern(t batch.Type) format.TimePattern {
+	switch t.Kind {
+	case batch.Date:
+		return w.times.Date
+	case batch.Timestamp:
+		return w.times.Timestamp
+	}
+	return w.times.TimestampNTZ
+}
+
 // offsetText writes seconds east of Greenwich as Java's XXX does: Z, or +hh:mm.
 func offsetText(seconds int) string {
 	if seconds == 0 {
 		return "Z"
 	}
 	return time.Unix(0, 0).In(time.FixedZone("", seconds)).Format("-07:00")
-}
-
-// appendJava writes a number as Java's Double.toString or Float.toString does: at least one digit behind the point, and an
-// exponent below 0.001 and from ten million on.
-func appendJava(dst []byte, v float64, bits int) []byte {
-	if a := math.Abs(v); a == 0 || a >= 1e-3 && a < 1e7 {
-		start := len(dst)
-		if dst = strconv.AppendFloat(dst, v, 'f', -1, bits); bytes.IndexByte(dst[start:], '.') < 0 {
-			dst = append(dst, ".0"...)
-		}
-		return dst
-	}
-	start := len(dst)
-	dst = strconv.AppendFloat(dst, v, 'e', -1, bits) // d.ddde+dd
-	text := string(dst[start:])
-	mantissa, exponent, _ := bytes.Cut([]byte(text), []byte("e"))
-	dst = append(dst[:start], mantissa...)
-	if bytes.IndexByte(mantissa, '.') < 0 {
-		dst = append(dst, ".0"...)
-	}
-	n, _ := strconv.Atoi(string(exponent)) // strconv wrote it
-	return strconv.AppendInt(append(dst, 'E'), int64(n), 10)
 }

@@ -125,7 +125,7 @@ func (d *decoder) odd(src []byte, i int, n *node) int {
 		return next
 	case c == '"' && (d.numbersAsStrings || d.spark && n.kind == batch.Decimal):
 		return d.quoted(src, i, n, d.quotedNumber)
-	case c == '"' && d.spark && !n.typ.IsInteger():
+	case c == '"' && d.spark && !d.noNames && !n.typ.IsInteger():
 		return d.quoted(src, i, n, d.noNumber)
 	}
 	return d.mismatch(src, i, n)

@@ -1,4 +1,4 @@
-package builtin
+package format
 
 import (
 	"fmt"
@@ -17,11 +17,11 @@ type timePart struct {
 	text   string
 }
 
-// written and read are the numbers of each letter that can be written and read.
+// writtenLetters and readLetters are the numbers of each letter that can be written and read.
 var (
-	written = map[byte][]int{'y': {1, 2, 4}, 'M': {1, 2, 3, 4}, 'd': {1, 2}, 'D': {1, 3}, 'E': {1, 2, 3, 4}, 'a': {1}, 'H': {1, 2}, 'h': {1, 2}, 'K': {1, 2}, 'k': {1, 2},
+	writtenLetters = map[byte][]int{'y': {1, 2, 4}, 'M': {1, 2, 3, 4}, 'd': {1, 2}, 'D': {1, 3}, 'E': {1, 2, 3, 4}, 'a': {1}, 'H': {1, 2}, 'h': {1, 2}, 'K': {1, 2}, 'k': {1, 2},
 		'm': {1, 2}, 's': {1, 2}, 'S': {1, 2, 3, 4, 5, 6, 7, 8, 9}, 'X': {1, 2, 3}, 'x': {1, 2, 3}, 'Z': {1, 2, 3}}
-	read = map[byte][]int{'y': {2, 4}, 'M': {1, 2, 3, 4}, 'd': {1, 2}, 'D': {3}, 'a': {1}, 'H': {1, 2}, 'h': {1, 2},
+	readLetters = map[byte][]int{'y': {2, 4}, 'M': {1, 2, 3, 4}, 'd': {1, 2}, 'D': {3}, 'a': {1}, 'H': {1, 2}, 'h': {1, 2},
 		'm': {1, 2}, 's': {1, 2}, 'S': {1, 2, 3, 4, 5, 6, 7, 8, 9}, 'X': {1, 3}}
 )
 
@@ -37,7 +37,7 @@ func ParseTimePattern(s string) (TimePattern, error) {
 			for end < len(s) && s[end] == c {
 				end++
 			}
-			if !slices.Contains(written[c], end-i) {
+			if !slices.Contains(writtenLetters[c], end-i) {
 				return nil, fmt.Errorf("the letters %s", s[i:end])
 			}
 			parts = append(parts, timePart{letter: c, count: end - i})
@@ -101,7 +101,7 @@ func (p TimePattern) Readable() error {
 		}
 		letters := strings.Repeat(string(rune(part.letter)), part.count)
 		switch {
-		case !slices.Contains(read[part.letter], part.count):
+		case !slices.Contains(readLetters[part.letter], part.count):
 			return fmt.Errorf("the letters %s, which can be written but not read", letters)
 		case seen[part.letter]:
 			return fmt.Errorf("the letter %c twice", part.letter)
