@@ -53,5 +53,5 @@ func (f *Flow) firstTie(w *work, rows *batch.Columns) *place {
 		row = int(d.FirstTwin())
 	}
 	pos := rows.Pos
-	return &place{w.rng.Splits[pos.Split[row]].Split, batch.Offset{At: pos.Offset[row], Index: pos.Index[row] & (1<<fanBits - 1)}}
+	return &place{w.rng.Splits[pos.Split[row]].Split, batch.Offset{At: pos.Offset[row], Index: recordIndex(pos.Index[row])}}
 }

@@ -314,10 +314,11 @@ func (*SetOp) setExpr()  {}
 func (*Values) setExpr() {}
 func (*Query) setExpr()  {}
 
-// SelectItem is expr [AS alias], or a star.
+// SelectItem is expr [AS alias], f(x) AS (aliases), or a star.
 type SelectItem struct {
-	Expr  Expr
-	Alias *Ident
+	Expr    Expr
+	Alias   *Ident
+	Aliases []Ident // of a function that makes several columns
 }
 
 // TableRef is a table, a table function, a subquery or a join.
@@ -337,7 +338,8 @@ type TableName struct {
 	Pos       Pos
 }
 
-// TableFunc is a table function: read_kafka(...), read_files(...), explode(...).
+// TableFunc is a table function: read_kafka(...), read_files(...); and, with LATERAL, a function that makes rows of each row
+// in front of it: explode(...). LATERAL VIEW is written as LATERAL, and OUTER as the name of the function that keeps rows.
 type TableFunc struct {
 	Name    Name
 	Args    []Arg

@@ -153,7 +153,7 @@ func TestNotUTF8(t *testing.T) {
 func TestTables(t *testing.T) {
 	for text, want := range map[string]string{
 		"SELECT * FROM b, a JOIN c ON EXISTS (SELECT 1 FROM d) WHERE x IN (SELECT 1 FROM e) ORDER BY (SELECT 1 FROM f)":                                                                  "b a c d e f",
-		"SELECT (SELECT 1 FROM a) FROM (SELECT * FROM b) x, LATERAL g((SELECT 1 FROM c)), STREAM d, STREAM h(1)":                                                                         "a b g c d h",
+		"SELECT (SELECT 1 FROM a) FROM (SELECT * FROM b) x, LATERAL g((SELECT 1 FROM c)), STREAM d, STREAM h(1)":                                                                         "a b c d h",
 		"WITH a AS (SELECT * FROM a), b AS (SELECT * FROM A, c) SELECT * FROM a, b, s.a, STREAM(a)":                                                                                      "a c s.a a",
 		"SELECT * FROM (WITH a AS (SELECT 1) SELECT * FROM a) x, a":                                                                                                                      "a",
 		"WITH a AS (SELECT 1) SELECT 1 FROM (SELECT * FROM a UNION SELECT * FROM b) UNION (SELECT 1 FROM a)":                                                                             "b",

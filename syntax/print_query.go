@@ -106,6 +106,10 @@ func (p *printer) selectItem(item SelectItem) {
 		p.put(" AS ")
 		p.ident(*item.Alias)
 	}
+	if item.Aliases != nil {
+		p.put(" AS ")
+		p.idents(item.Aliases)
+	}
 }
 
 func (p *printer) tableRef(t TableRef) {

@@ -174,6 +174,9 @@ func (p *parser) selectBody(at Pos) *Select {
 	s.Items = list(p, p.selectItem)
 	if p.accept("FROM") {
 		s.From = list(p, p.relation)
+		for p.is("LATERAL", "VIEW") {
+			s.From = append(s.From, p.lateralView())
+		}
 		p.refuseFromExtras()
 	}
 	if p.accept("WHERE") {
@@ -216,7 +219,8 @@ func (p *parser) selectItem() SelectItem {
 	switch {
 	case p.accept("AS"):
 		if p.is("(") {
-			p.refuse(t.pos, "AS with several names", "use LATERAL with the table function in FROM")
+			item.Aliases = p.idents("a column's name")
+			return item
 		}
 		alias := p.ident("a column's name")
 		item.Alias = &alias
@@ -289,8 +293,6 @@ func (p *parser) refuseGroupingSets() {
 func (p *parser) refuseFromExtras() {
 	at := p.peek().pos
 	switch {
-	case p.is("LATERAL", "VIEW"):
-		p.refuse(at, "LATERAL VIEW", "write FROM t, LATERAL explode(t.x) AS e(value)")
 	case p.is("PIVOT", "("):
 		p.refuse(at, "PIVOT", "write one aggregate with FILTER (WHERE ...) for each value")
 	case p.is("UNPIVOT"):

@@ -1,5 +1,7 @@
 package syntax
 
+import "strings"
+
 // relation reads one item of FROM: a table and the joins behind it.
 func (p *parser) relation() TableRef {
 	at := p.peek().pos
@@ -27,6 +29,23 @@ func (p *parser) relation() TableRef {
 
 // lateral takes LATERAL in front of a subquery or a table function.
 func (p *parser) lateral() bool { return !p.is("LATERAL", "VIEW") && p.accept("LATERAL") }
+
+// lateralView reads LATERAL VIEW [OUTER] f(x) name [[AS] columns].
+func (p *parser) lateralView() *TableFunc {
+	p.expect("LATERAL")
+	p.expect("VIEW")
+	outer := p.accept("OUTER")
+	f := &TableFunc{Lateral: true, Pos: p.peek().pos, Name: p.name("a function that makes rows")}
+	f.Args = p.args()
+	if last := &f.Name.Parts[len(f.Name.Parts)-1]; outer && !strings.HasSuffix(strings.ToLower(last.Text), "_outer") {
+		last.Text += "_outer"
+	}
+	f.Alias = &Alias{Name: p.ident("the name of a table")}
+	if t := p.peek(); p.accept("AS") || t.kind == quoted || t.kind == word && !reserved[t.upper] && !notTableAlias[t.upper] {
+		f.Alias.Columns = list(p, func() Ident { return p.ident("a column's name") })
+	}
+	return f
+}
 
 func markLateral(p *parser, t TableRef, at Pos) {
 	switch t := t.(type) {

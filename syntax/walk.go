@@ -189,7 +189,9 @@ func tablesOf(q *Query, scope *hidden, found *[]TableRef) {
 				*found = append(*found, n)
 			}
 		case *TableFunc:
-			*found = append(*found, n)
+			if !n.Lateral { // it reads the row in front of it
+				*found = append(*found, n)
+			}
 		}
 		return true
 	})

@@ -19,10 +19,6 @@ func (c *call) volatile(sql string, typ batch.Type) value {
 
 // refused are functions of Spark that are known and not offered, each with what to do instead.
 var refused = map[string]string{
-	"explode":                     "read the rows in a table of their own; arrays are not taken apart into rows yet",
-	"explode_outer":               "read the rows in a table of their own; arrays are not taken apart into rows yet",
-	"posexplode":                  "read the rows in a table of their own; arrays are not taken apart into rows yet",
-	"inline":                      "read the rows in a table of their own; arrays are not taken apart into rows yet",
 	"from_avro":                   "this format is not supported yet",
 	"json_tuple":                  "declare the fields in the schema of the source",
 	"randn":                       "rand() is there, in batch queries",

@@ -91,6 +91,10 @@ func (b *binder) tables(refs []syntax.TableRef, outer *scope) ([]tableExpr, *sco
 	var tables []tableExpr
 	var stream *use
 	for _, ref := range refs {
+		if fn, ok := ref.(*syntax.TableFunc); ok && fn.Lateral {
+			tables, in = b.lateral(fn, tables, in, stream)
+			continue
+		}
 		t, s, st := b.table(ref, outer)
 		if st != nil {
 			stream = st
@@ -125,7 +129,7 @@ func (b *binder) table(ref syntax.TableRef, outer *scope) (tableExpr, *scope, *u
 		return b.stored(ref, ref.Name.Parts, ref.Alias, outer)
 	case *syntax.TableFunc:
 		if ref.Lateral {
-			b.report(unsupportedQuery(ref.Pos, "LATERAL", "join on columns"))
+			b.report(unsupportedQuery(ref.Pos, "LATERAL inside a join", "write it at the end of FROM, behind a comma"))
 		}
 		return b.stored(ref, nil, ref.Alias, outer)
 	case *syntax.SubqueryRef:
@@ -213,7 +217,7 @@ func (b *binder) join(e *syntax.Join, outer *scope) (tableExpr, *scope, *use) {
 	left, ls, lst := b.table(e.Left, outer)
 	right, rs, rst := b.table(e.Right, outer)
 	if e.Lateral {
-		b.report(unsupportedQuery(e.Pos, "LATERAL", "join on columns"))
+		b.report(unsupportedQuery(e.Pos, "LATERAL inside a join", "write FROM t, LATERAL explode(t.x) AS e(x), with explode_outer for a LEFT JOIN"))
 	}
 	kind := e.Kind
 	if kind == "" {

@@ -19,15 +19,17 @@ type function struct {
 	kind     kind
 	exact    string // "exact", or on what domain it is
 	bind     func(c *call) value
+	expand   func(c *call) (generated, bool) // of a generator
 }
 
 type kind uint8
 
 const (
-	scalar    kind = iota
-	aggregate      // one value for many rows; also over a window
-	window         // over a window only
-	clock          // reads the batch time (D-48)
+	scalar     kind = iota
+	aggregate       // one value for many rows; also over a window
+	window          // over a window only
+	clock           // reads the batch time (D-48)
+	generating      // makes rows
 )
 
 const exact = "exact"
@@ -56,7 +58,7 @@ type section struct {
 func init() {
 	for _, s := range []section{
 		{"Conditions and nulls", conditionals}, {"Numbers", numbers}, {"Text", texts}, {"Dates and times", dates},
-		{"Arrays, maps and structs", slices.Concat(collections, arrays)}, {"Functions of functions", higher}, {"Casts as functions", casts}, {"JSON", documents}, {"CSV", records}, {"Aggregates", slices.Concat(aggregates, statistics)}, {"Windows", windows}, {"Others", others},
+		{"Arrays, maps and structs", slices.Concat(collections, arrays)}, {"Functions of functions", higher}, {"Casts as functions", casts}, {"JSON", documents}, {"CSV", records}, {"Aggregates", slices.Concat(aggregates, statistics)}, {"Windows", windows}, {"Functions that make rows", generators}, {"Others", others},
 	} {
 		catalogue = append(catalogue, s)
 		for _, fn := range s.functions {
@@ -69,17 +71,31 @@ func init() {
 
 // call understands a call.
 func (f *frame) call(e *syntax.Func) value {
+	c, ok := f.arguments(e)
+	if !ok {
+		return wrong(e.Pos)
+	}
+	v := c.fn.bind(c)
+	v.pos = e.Pos
+	return v
+}
+
+// arguments understands the arguments of a call. What is wrong with them has been reported.
+func (f *frame) arguments(e *syntax.Func) (*call, bool) {
 	name := strings.ToLower(e.Name.Parts[len(e.Name.Parts)-1].Text)
 	fn := functions[name]
 	if len(e.Name.Parts) > 1 || fn == nil {
-		return f.unknownFunction(e, name)
+		f.unknownFunction(e, name)
+		return nil, false
 	}
 	c := &call{frame: f, fn: fn, expr: e, name: name, pos: e.Pos}
 	if err := c.misplaced(); err != nil {
-		return f.fail(err)
+		f.fail(err)
+		return nil, false
 	}
 	if n := len(e.Args); n < fn.min || fn.max >= 0 && n > fn.max || e.Star && name != "count" {
-		return f.fail(fault.New(fault.WrongArguments, "%s takes %s, not %d", name, fn.arity(), n).At(e.Pos).WithHint("write %s(%s)", name, fn.args))
+		f.fail(fault.New(fault.WrongArguments, "%s takes %s, not %d", name, fn.arity(), n).At(e.Pos).WithHint("write %s(%s)", name, fn.args))
+		return nil, false
 	}
 	inner := f
 	if fn.kind == aggregate || fn.kind == window {
@@ -93,16 +109,14 @@ func (f *frame) call(e *syntax.Func) value {
 		c.args = append(c.args, inner.bind(a))
 	}
 	if isBroken(c.args...) {
-		return wrong(e.Pos)
+		return nil, false
 	}
 	if e.Distinct {
 		for _, a := range c.args {
 			f.checkOrdered(a.typ, "DISTINCT", a.pos)
 		}
 	}
-	v := fn.bind(c)
-	v.pos = e.Pos
-	return v
+	return c, true
 }
 
 // takesFunctions reports whether an argument is a function: x -> y.

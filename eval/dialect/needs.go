@@ -101,6 +101,10 @@ func (s *selection) mark(n *needs) {
 	}
 	n.chosen = n.chosen || s.where != nil && (!s.where.is(documented) || s.where.is(choosy))
 	n.value(s.groups...)
+	for _, o := range s.made {
+		n.outputs[o] = true
+		n.value(o.value)
+	}
 	for _, k := range s.order {
 		n.value(k.value)
 	}

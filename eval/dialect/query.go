@@ -16,7 +16,7 @@ type bound struct {
 type query struct {
 	body    body
 	outputs []*output
-	stream  *use // the stream its rows come from, one to one
+	stream  *use // the stream its rows come from, each from one of its rows
 	partial bool // a star stands for the columns of a missing table, so the number of columns and unknown names say nothing
 }
 
@@ -43,6 +43,7 @@ type selection struct {
 	order    []sortKey
 	limit    *value
 	offset   *value
+	made     []*output // columns of a generator, which are written whether they are used or not
 
 	frame *frame // in which its select list was understood
 }

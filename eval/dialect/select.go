@@ -35,7 +35,8 @@ func (b *binder) selection(e *syntax.Select, q *syntax.Query, outer *scope) *que
 		g := f.forClause("WHERE", false, false)
 		s.where = ptr(g.condition(g.bind(e.Where), "the condition of WHERE"))
 	}
-	items, whole := f.expand(e.Items)
+	made := f.generated(s, e)
+	items, whole := f.expand(e.Items, made)
 	out.partial = !whole
 	s.groups = f.grouping(e, items, whole)
 	f = f.forClause("SELECT", true, true)
@@ -77,9 +78,14 @@ type item struct {
 }
 
 // expand replaces stars by the columns they stand for. It is not whole when a star stands for those of a missing table.
-func (f *frame) expand(items []syntax.SelectItem) (out []item, whole bool) {
+func (f *frame) expand(items []syntax.SelectItem, made map[syntax.Expr][]item) (out []item, whole bool) {
 	whole = true
 	for _, i := range items {
+		if columns, ok := made[i.Expr]; ok {
+			out = append(out, columns...)
+			continue
+		}
+		f.checkOne(i)
 		star, ok := i.Expr.(*syntax.Star)
 		if !ok {
 			out = append(out, item{expr: i.Expr, alias: i.Alias})
@@ -92,6 +98,59 @@ func (f *frame) expand(items []syntax.SelectItem) (out []item, whole bool) {
 		}
 	}
 	return out, whole
+}
+
+// checkOne reports several names for what is one column.
+func (f *frame) checkOne(i syntax.SelectItem) {
+	if len(i.Aliases) > 0 {
+		f.report(fault.New(fault.AliasCountMismatch, "there are %d names for one column", len(i.Aliases)).At(i.Aliases[0].Pos).WithHint("only functions that make rows give several columns"))
+	}
+}
+
+// generated understands the generator in a select list, if there is one. The tables and the condition of WHERE move into a query that
+// has its columns, and f sees that query.
+func (f *frame) generated(s *selection, e *syntax.Select) map[syntax.Expr][]item {
+	var call *syntax.Func
+	var at syntax.SelectItem
+	for _, i := range e.Items {
+		c, ok := isGenerator(i.Expr)
+		switch {
+		case ok && call != nil:
+			f.report(fault.New(fault.GeneratorTwice, "the select list has two functions that make rows").At(c.Pos).WithHint("write each behind LATERAL in FROM"))
+			return map[syntax.Expr][]item{call: nil, c: nil}
+		case ok:
+			call, at = c, i
+		}
+	}
+	if call == nil {
+		return nil
+	}
+	if len(e.GroupBy) > 0 || e.GroupByAll || e.Having != nil {
+		f.report(unsupportedQuery(call.Pos, "a function that makes rows beside GROUP BY", "write it behind LATERAL in FROM"))
+	}
+	tables, in, columns, ok := f.generate(call, s.from, f.scope, f.stream, s.where)
+	if !ok {
+		return map[syntax.Expr][]item{call: nil}
+	}
+	s.from, s.where, f.scope = tables, nil, in
+	names := at.Aliases
+	if at.Alias != nil {
+		names = []syntax.Ident{*at.Alias}
+	}
+	if len(names) > 0 && len(names) != len(columns) {
+		f.report(fault.New(fault.GeneratorAliases, "%s makes %s, and there is a list of %s", call.Name.Parts[0].Text, counted(len(columns), "column"), counted(len(names), "name")).At(call.Pos).
+			WithHint("write AS (a, b) with a name for each"))
+	}
+	var out []item
+	for i, c := range columns {
+		if i < len(names) {
+			c.name = names[i].Text
+		}
+		v := c.value()
+		v.pos = call.Pos
+		out = append(out, item{column: &v})
+	}
+	return map[syntax.Expr][]item{call: out}
 }
 
 // star lists the columns of * or t.*, without those behind EXCEPT. They are not known where a table is missing, which has
