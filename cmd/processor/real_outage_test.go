@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sluice/eventlog"
+	"sluice/fault"
 	"sluice/internal/testenv"
 )
 
@@ -113,8 +114,18 @@ func (s *site) pause(d *running, flow string) {
 	s.frozen(d, s.kafka.Brokers[0], func() func() { return s.kafka.Pause(s.t) }, flow)
 }
 
-func (s *site) kill() { s.kafka.Kill(s.t); s.kafka.Restart(s.t) }
-func (s *site) halt() { s.kafka.Stop(s.t); s.kafka.Restart(s.t) }
+func (s *site) kill(d *running, flow string) { s.away(d, flow, s.kafka.Kill) }
+func (s *site) halt(d *running, flow string) { s.away(d, flow, s.kafka.Stop) }
+
+// away ends the broker, and starts it again when the flow that reads it has said that it is not there.
+func (s *site) away(d *running, flow string, end func(testing.TB)) {
+	end(s.t)
+	s.until("the outage of "+flow, func() bool {
+		f := d.flow(flow)
+		return f.Error != nil || strings.Contains(f.Reason, fault.KafkaUnavailable.Name)
+	})
+	s.kafka.Restart(s.t)
+}
 
 // A broker is paused, killed and stopped while a flow drains one topic, another reads one live, and a sink writes: every record
 // is in the tables and in the topic once, and the drain comes to its end once. In the middle of the topic that is drained a
@@ -136,14 +147,14 @@ func TestRealOutages(t *testing.T) {
 	s.until("the drain to wait", func() bool {
 		return rows() == 600 && d.waits("history")
 	})
-	s.kill()
+	s.kill(d, "history")
 	x.end(kgo.TryCommit)
 	s.until("the drain", func() bool { return d.flow("history").Status == eventlog.Completed })
 	if n := rows(); n != len(all) {
 		t.Errorf("%d rows are drained, want %d", n, len(all))
 	}
 
-	ways, rounds := []func(){func() { s.pause(d, "live") }, s.halt}, 1
+	ways, rounds := []func(d *running, flow string){s.pause, s.halt}, 1
 	if os.Getenv("SLUICE_SOAK") == "1" {
 		ways, rounds = append(ways, s.kill), 30
 	}
@@ -152,7 +163,7 @@ func TestRealOutages(t *testing.T) {
 			before := len(all)
 			all = append(all, s.events(live, before, 300)...)
 			s.until("some of the next", func() bool { return rows() > before })
-			away()
+			away(d, "live")
 			all = append(all, s.events(live, len(all), 100)...)
 		}
 	}

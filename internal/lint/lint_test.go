@@ -9,25 +9,27 @@ import (
 
 var checks = map[string]func(*Tree) []string{
 	"arrows": Arrows, "owners": Owners, "goroutines": Goroutines, "purity": Purity, "names": Names, "files": Files,
-	"words": Words, "links": Links, "rules": Rules, "codes": Codes,
+	"words": Words, "links": Links, "rules": Rules, "codes": Codes, "promises": Promises,
 }
 
 // house is a tree without a problem, a map from path to text; each case of TestChecks changes some of its files.
 func house() map[string]string {
 	return map[string]string{
-		"go.mod":                            "module sluice\n\nrequire (\n\texample.org/store v1.2.3\n)\n",
-		"docs/architecture.md":              "| package | in one sentence | may import (of ours) |\n|---|---|---|\n| `fault`, batch | leaves | nothing |\n| state | the store | batch, fault |\n| source/* | inputs | batch |\n| eval | SQL | batch |\n\nMore.\n",
-		"docs/dependencies.md":              "| module | version | licence | used by | in tests by | why |\n|---|---|---|---|---|---|\n| example.org/store | v1.2.3 | MIT | state | batch | it stores |\n",
-		"fault/fault.go":                    "// Package fault is about errors.\npackage fault\n\nvar Broken = define(\"BROKEN\")\n",
-		"batch/batch.go":                    "// Package batch is about columns.\npackage batch\n",
-		"eval/eval.go":                      "// Package eval runs SQL.\npackage eval\n\nimport \"sluice/batch\"\n",
-		"state/state.go":                    "// Package state keeps.\npackage state\n\nimport (\n\t\"example.org/store/part\"\n\t\"sluice/fault\"\n)\n\nfunc f() { go g(fault.Broken) }\n",
-		"state/state_test.go":               "package state\n\n// RU-01, RU-2b.\nfunc TestRU_02() { fault.Broken() }\n",
-		"source/kafka/kafka.go":             "// Package kafka reads.\npackage kafka\n\nimport \"sluice/source/kafka/client\"\n",
-		"source/kafka/client/client.go":     "// Package client connects.\npackage client\n",
-		"internal/lint/rules.txt":           "RU-01..RU-03\nRU-2b # one more\n",
-		"internal/lint/rules_elsewhere.txt": "RU-03 Python only\n",
-		"batch/testdata/cases.txt":          "RU-02\n",
+		"go.mod":                             "module sluice\n\nrequire (\n\texample.org/store v1.2.3\n)\n",
+		"docs/architecture.md":               "| package | in one sentence | may import (of ours) |\n|---|---|---|\n| `fault`, batch | leaves | nothing |\n| state | the store | batch, fault |\n| source/* | inputs | batch |\n| eval | SQL | batch |\n\nMore.\n",
+		"docs/dependencies.md":               "| module | version | licence | used by | in tests by | why |\n|---|---|---|---|---|---|\n| example.org/store | v1.2.3 | MIT | state | batch | it stores |\n",
+		"docs/guarantees.md":                 "Kept: `TestRU_02` (batch, state), see `a/b.txt`.\n",
+		"internal/scenario/testdata/a/b.txt": "run\n",
+		"fault/fault.go":                     "// Package fault is about errors.\npackage fault\n\nvar Broken = define(\"BROKEN\")\n",
+		"batch/batch.go":                     "// Package batch is about columns.\npackage batch\n",
+		"eval/eval.go":                       "// Package eval runs SQL.\npackage eval\n\nimport \"sluice/batch\"\n",
+		"state/state.go":                     "// Package state keeps.\npackage state\n\nimport (\n\t\"example.org/store/part\"\n\t\"sluice/fault\"\n)\n\nfunc f() { go g(fault.Broken) }\n",
+		"state/state_test.go":                "package state\n\n// RU-01, RU-2b.\nfunc TestRU_02() { fault.Broken() }\n",
+		"source/kafka/kafka.go":              "// Package kafka reads.\npackage kafka\n\nimport \"sluice/source/kafka/client\"\n",
+		"source/kafka/client/client.go":      "// Package client connects.\npackage client\n",
+		"internal/lint/rules.txt":            "RU-01..RU-03\nRU-2b # one more\n",
+		"internal/lint/rules_elsewhere.txt":  "RU-03 Python only\n",
+		"batch/testdata/cases.txt":           "RU-02\n",
 	}
 }
 
@@ -57,6 +59,11 @@ func TestChecks(t *testing.T) {
 		{"goroutines", map[string]string{"batch/x.go": "package batch\n\nfunc f() { go g() }\n"}, "batch/x.go:3 starts a goroutine"},
 		{"goroutines", map[string]string{"batch/x.go": "package batch\n\nfunc f() { group.Go(g) }\n"}, "batch/x.go:3 starts a goroutine"},
 		{"goroutines", map[string]string{"batch/x_test.go": "package batch\n\nfunc f() { go g() }\n"}, ""},
+		{"promises", nil, ""},
+		{"promises", map[string]string{"docs/guarantees.md": ""}, "names no test"},
+		{"promises", map[string]string{"docs/guarantees.md": "+It is (TestRU_03).\n"}, "names TestRU_03, which is no test"},
+		{"promises", map[string]string{"docs/guarantees.md": "`TestRU_02` (batch)\n"}, "looks for TestRU_02 in batch, but it is in state"},
+		{"promises", map[string]string{"internal/scenario/testdata/a/b.txt": ""}, "names the scenario a/b.txt"},
 		{"purity", nil, ""},
 		{"purity", map[string]string{"batch/x.go": "package batch\n\nimport \"os\"\n"}, "batch/x.go imports os"},
 		{"purity", map[string]string{"batch/x.go": "package batch\n\nimport \"sync/atomic\"\n"}, "imports sync/atomic"},
