@@ -46,6 +46,8 @@ type Store struct {
 type Totals struct {
 	Flow   string           `json:"flow"`
 	Counts eventlog.Outcome `json:"counts"`
+
+	ColumnErrors []eventlog.ColumnErrors `json:"column_errors,omitempty"`
 }
 
 // Quarantine is what a flow has in quarantine. Flows that keep nothing there, and have nothing from before, are left out.
@@ -70,28 +72,29 @@ type Table struct {
 
 // Flow is one flow. Counts, expectations and batches are those since the daemon started.
 type Flow struct {
-	Name         string                 `json:"name"`
-	Type         string                 `json:"flow_type"`
-	Target       string                 `json:"target"`
-	Sink         bool                   `json:"sink,omitempty"`
-	Once         bool                   `json:"once,omitempty"`
-	DependsOn    []string               `json:"depends_on,omitempty"`
-	Status       eventlog.Status        `json:"status"`
-	Reason       string                 `json:"reason,omitempty"`
-	Error        *Error                 `json:"error,omitempty"`
-	Since        time.Time              `json:"since"`
-	RetryAt      *time.Time             `json:"retry_at,omitempty"` // FAILED: when it is tried again
-	Generation   uint64                 `json:"generation"`
-	LastBatch    *uint64                `json:"last_batch,omitempty"` // number of the last committed batch of the generation
-	LastBatchAt  *time.Time             `json:"last_batch_at,omitempty"`
-	Batches      int64                  `json:"batches"`
-	Counts       eventlog.Outcome       `json:"counts"`
-	Expectations []eventlog.Expectation `json:"expectations,omitempty"`
-	Positions    []Position             `json:"positions"`
-	Silent       []SilentBroker         `json:"silent_brokers,omitempty"` // the longest silence first
-	Progress     *Progress              `json:"progress,omitempty"`
-	Rate         float64                `json:"records_per_second"` // over the last seconds
-	Saturation   float64                `json:"saturation"`         // share of the last seconds spent on batches, 0 to 1
+	Name         string                  `json:"name"`
+	Type         string                  `json:"flow_type"`
+	Target       string                  `json:"target"`
+	Sink         bool                    `json:"sink,omitempty"`
+	Once         bool                    `json:"once,omitempty"`
+	DependsOn    []string                `json:"depends_on,omitempty"`
+	Status       eventlog.Status         `json:"status"`
+	Reason       string                  `json:"reason,omitempty"`
+	Error        *Error                  `json:"error,omitempty"`
+	Since        time.Time               `json:"since"`
+	RetryAt      *time.Time              `json:"retry_at,omitempty"` // FAILED: when it is tried again
+	Generation   uint64                  `json:"generation"`
+	LastBatch    *uint64                 `json:"last_batch,omitempty"` // number of the last committed batch of the generation
+	LastBatchAt  *time.Time              `json:"last_batch_at,omitempty"`
+	Batches      int64                   `json:"batches"`
+	Counts       eventlog.Outcome        `json:"counts"`
+	Expectations []eventlog.Expectation  `json:"expectations,omitempty"`
+	ColumnErrors []eventlog.ColumnErrors `json:"column_errors,omitempty"`
+	Positions    []Position              `json:"positions"`
+	Silent       []SilentBroker          `json:"silent_brokers,omitempty"` // the longest silence first
+	Progress     *Progress               `json:"progress,omitempty"`
+	Rate         float64                 `json:"records_per_second"` // over the last seconds
+	Saturation   float64                 `json:"saturation"`         // share of the last seconds spent on batches, 0 to 1
 }
 
 // Position is how far a flow has read one split of its input.

@@ -130,6 +130,7 @@ func (f *watched) batchDone(e *eventlog.BatchDone) {
 	for _, x := range e.Expectations {
 		f.expectation(x)
 	}
+	f.ColumnErrors = eventlog.AddColumnErrors(f.ColumnErrors, e.ColumnErrors)
 	f.position(e)
 	if e.Total > 0 {
 		f.Progress = &Progress{Done: e.Done, Total: e.Total, Unit: "records"}
@@ -234,7 +235,7 @@ func (w *Watch) Status() Status {
 // show returns a copy of the flow with what depends on the time.
 func (f *watched) show(now time.Time) Flow {
 	out := f.Flow
-	out.Expectations = slices.Clone(f.Expectations)
+	out.Expectations, out.ColumnErrors = slices.Clone(f.Expectations), slices.Clone(f.ColumnErrors)
 	out.Positions = append([]Position{}, f.Positions...)
 	sum, span := f.meter.sum(now)
 	out.Rate = float64(sum.records) / span.Seconds()

@@ -91,6 +91,20 @@ func (p Position) Reached(end Position) bool {
 type Range struct {
 	Splits []SplitRange
 	Null   Positions // where the records without a value stood that were left out (D-5); not kept with a planned batch
+	Errors ColumnErrors
+}
+
+// ColumnErrors are values that could not be read and that the source's columnErrors put another one in the place of (D-15). They are not kept
+// with a planned batch.
+type ColumnErrors struct {
+	Pos    Positions // of the records
+	Column []string  // parallel
+}
+
+// Add notes one.
+func (e *ColumnErrors) Add(split int32, at Offset, column string) {
+	e.Pos.Split, e.Pos.Offset, e.Pos.Index = append(e.Pos.Split, split), append(e.Pos.Offset, at.At), append(e.Pos.Index, at.Index)
+	e.Column = append(e.Column, column)
 }
 
 // SplitRange is the part of a range that lies in one split.

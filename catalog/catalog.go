@@ -118,7 +118,8 @@ type Read struct {
 	Schema   []batch.Field // of Function
 	Quoted   []bool        // parallel to Schema: the name was quoted and matches exactly (D-9)
 	Mode     batch.Mode
-	Problem  *fault.Error // why neither Table nor Function is set
+	Errors   []syntax.ColumnError // columnErrors => of Function
+	Problem  *fault.Error         // why neither Table nor Function is set
 }
 
 // Title is how messages call what is read. A source whose name is a secret (D-54) has none.

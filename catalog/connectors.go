@@ -54,6 +54,7 @@ const (
 	argFormat = "format"
 	argSchema = "schema"
 	argMode   = "mode"
+	argErrors = "columnErrors"
 )
 
 var modes = []string{batch.FailFast.String(), batch.DropMalformed.String(), batch.Permissive.String(), batch.Quarantine.String()}
@@ -64,6 +65,7 @@ func (f *Function) arguments(format string) option.Set {
 		{Name: argFormat, Kind: option.Enum, Values: slices.Sorted(maps.Keys(f.Formats)), Required: len(f.Raw) == 0, Doc: "How a record is decoded."},
 		{Name: argSchema, Required: format != "", Doc: "The fields of a record, such as 'id BIGINT, name STRING'."},
 		{Name: argMode, Kind: option.Enum, Values: modes, Default: modes[0], Doc: "What happens to a record that cannot be read."},
+		{Name: argErrors, Doc: "Columns whose values need not be readable, and what they have then, such as 'price NULL, volume DEFAULT 0'; counted by column (D-15)."},
 	}
 	return union(union(set, f.Options), f.Formats[format].Options)
 }

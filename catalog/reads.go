@@ -158,6 +158,9 @@ func (b *builder) arguments(fn *Function, name string, ref *syntax.TableFunc) []
 // schema reads schema => and checks it against format =>.
 func (b *builder) schema(f *Flow, r *Read, name string) {
 	g, ok := r.Options.Given(argSchema)
+	if e, given := r.Options.Given(argErrors); given && r.Format == "" {
+		b.report(fault.InvalidOption, e.Pos, "option \"columnErrors\" of %s is for values that are decoded", name).WithHint("add format => 'json' and a schema")
+	}
 	if !ok {
 		f.Unsound = f.Unsound || r.Format != "" || len(r.Function.Raw) == 0
 		return
@@ -184,6 +187,7 @@ func (b *builder) schema(f *Flow, r *Read, name string) {
 		fields, problems = r.addRescued(fields, rescued, problems)
 	}
 	r.Schema = fields
+	problems = append(problems, r.columnErrors()...)
 	b.Problems = append(b.Problems, problems...)
 	f.Unsound = f.Unsound || len(problems) > 0 || len(fields) == 0
 }

@@ -48,7 +48,7 @@ func openInput(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow
 		return out, reader, err
 	}
 	out, err = sourcekafka.New(sourcekafka.Config{Options: in.Options, Stream: in.Stream, Bootstrap: p.Servers, Columns: delivered(in),
-		Decoder: reader.Decoder, DrainTimeout: p.Settings.DrainTimeout, Monitor: m})
+		Decoder: reader.Decoder, Tolerated: reader.Tolerated, DrainTimeout: p.Settings.DrainTimeout, Monitor: m})
 	return out, reader, err
 }
 
@@ -85,7 +85,7 @@ func openReader(p *plan.Pipeline, in *plan.Input) (format.Reader, error) {
 			decoded = append(decoded, c.Field)
 		}
 	}
-	return readers[in.Format](format.Reading{Schema: in.Schema, Quoted: in.Quoted, Columns: decoded, Mode: in.Mode, Zone: zone, Options: in.Options})
+	return readers[in.Format](format.Reading{Schema: in.Schema, Quoted: in.Quoted, Columns: decoded, Mode: in.Mode, Zone: zone, Options: in.Options, Tolerate: in.Tolerate})
 }
 
 // OpenSink makes the sink a flow writes. m watches brokers and may be nil.

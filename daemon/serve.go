@@ -73,7 +73,7 @@ func (d *Daemon) readStore() (admin.Store, []admin.Table) {
 		flows = append(flows, j.state.Info())
 	}
 	for _, f := range flows {
-		s.Totals = append(s.Totals, admin.Totals{Flow: f.Name, Counts: flow.Counts(f.Counters)})
+		s.Totals = append(s.Totals, admin.Totals{Flow: f.Name, Counts: flow.Counts(f.Counters), ColumnErrors: flow.ColumnErrors(f.Counters)})
 		if f.Quarantine != "" {
 			s.Quarantines = append(s.Quarantines, admin.Quarantine{Flow: f.Name, Table: f.Quarantine, Records: f.Quarantined.Records, Bytes: f.Quarantined.Bytes,
 				Ordered: f.Quarantined.Ordered, Edits: f.Quarantined.InForce})

@@ -49,6 +49,7 @@ type sum struct {
 	batches      int64
 	outcome      Outcome
 	expectations map[string]Expectation
+	columnErrors []ColumnErrors
 }
 
 // NewDurable returns a listener's owner that writes records through append. append hands the next sequence number to its
@@ -88,6 +89,7 @@ func (d *Durable) add(b *BatchDone) {
 	s.last = b
 	s.batches++
 	s.outcome.Add(b.Outcome)
+	s.columnErrors = AddColumnErrors(s.columnErrors, b.ColumnErrors)
 	for _, x := range b.Expectations {
 		have := s.expectations[x.Name]
 		x.Passed, x.Failed, x.Errors = x.Passed+have.Passed, x.Failed+have.Failed, x.Errors+have.Errors
@@ -105,7 +107,7 @@ func (d *Durable) flush() {
 	for _, f := range flows {
 		s := d.sums[f]
 		total := *s.last
-		total.Outcome, total.Expectations = s.outcome, nil
+		total.Outcome, total.Expectations, total.ColumnErrors = s.outcome, nil, s.columnErrors
 		names := make([]string, 0, len(s.expectations))
 		for n := range s.expectations {
 			names = append(names, n)
@@ -137,11 +139,15 @@ func (d *Durable) write(e Event, details any, failure *fault.Error) {
 
 // batchDetails is the body of a flow_progress record of batches: counts are deltas over Batches (EL-O0).
 func batchDetails(b *BatchDone, batches int64) any {
+	quality := map[string]any{"dropped_records": b.Outcome.Dropped, "expectations": b.Expectations}
+	if b.ColumnErrors != nil {
+		quality["column_errors"] = b.ColumnErrors
+	}
 	return map[string]any{
 		"status":       Running,
 		"metrics":      b.Outcome,
 		"num_batches":  batches,
-		"data_quality": map[string]any{"dropped_records": b.Outcome.Dropped, "expectations": b.Expectations},
+		"data_quality": quality,
 	}
 }
 

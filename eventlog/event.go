@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,6 +116,24 @@ type Expectation struct {
 	Errors  int64  `json:"error_records,omitempty"` // the constraint raised an error (D-4)
 }
 
+// ColumnErrors is how many values of a column could not be read and were replaced, as the source's columnErrors says (D-15).
+type ColumnErrors struct {
+	Column string `json:"column"`
+	Values int64  `json:"values"`
+}
+
+// AddColumnErrors adds more to sums, which are sorted by column.
+func AddColumnErrors(sums, more []ColumnErrors) []ColumnErrors {
+	for _, e := range more {
+		at, known := slices.BinarySearchFunc(sums, e.Column, func(s ColumnErrors, column string) int { return strings.Compare(s.Column, column) })
+		if !known {
+			sums = slices.Insert(sums, at, ColumnErrors{Column: e.Column})
+		}
+		sums[at].Values += e.Values
+	}
+	return sums
+}
+
 // Outcome counts what a batch's records became. All are rows of the flow's query but Read, Null, Lost, Bad and Quarantined.
 type Outcome struct {
 	Read int64 `json:"num_input_records"` // records read, bad and null ones included
@@ -180,6 +199,7 @@ type BatchDone struct {
 	Range        batch.Range
 	Outcome      Outcome
 	Expectations []Expectation
+	ColumnErrors []ColumnErrors
 	Stages       Stages
 	Time         time.Time
 	Done, Total  int64 // progress of a bounded read, in records (files: bytes); Total 0 when there is no end

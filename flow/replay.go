@@ -192,6 +192,7 @@ func (f *Flow) mend(r *read) error {
 		name := covered.Splits[split].Split
 		rows.Pos.Split[i] = int32(slices.IndexFunc(r.rng.Splits, func(s batch.SplitRange) bool { return s.Split == name }))
 	}
+	mendErrors(&r.rng, &covered, edited)
 	r.rows = merged(&r.rows, &rows, r.rng.Splits, edited)
 	return nil
 }

@@ -23,6 +23,7 @@ type work struct {
 	failure *fault.Error // why; returned once what stands before it is committed
 	outcome eventlog.Outcome
 	counts  []expect.Count
+	errors  []eventlog.ColumnErrors
 	tie     *place // of a row that its key holds beside another, not told yet
 	stages  eventlog.Stages
 
@@ -52,6 +53,7 @@ func (f *Flow) step(ctx context.Context, r read, planned func()) error {
 		return err
 	}
 	w.stages.Eval = time.Since(began)
+	w.errors = w.columnErrors()
 	if w.failure != nil {
 		w.shorten()
 	}

@@ -187,6 +187,7 @@ func (f *Flow) done(w *work, number uint64) {
 	for i, c := range w.counts {
 		e.Expectations = append(e.Expectations, eventlog.Expectation{Name: f.checks[i].Name, Dataset: f.plan.Target(), Passed: c.Passed, Failed: c.Failed, Errors: c.Raised})
 	}
+	e.ColumnErrors = w.errors
 	e.Done, e.Total = f.progress()
 	f.emit(e)
 }
@@ -230,6 +231,9 @@ func (f *Flow) counters(w *work) map[string]int64 {
 	}
 	for _, k := range kept {
 		add(k.name, *k.count(&w.outcome))
+	}
+	for _, e := range w.errors {
+		add(columnErrors+e.Column, e.Values)
 	}
 	for i, c := range w.counts {
 		name := f.checks[i].Name

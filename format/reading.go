@@ -15,6 +15,8 @@ type Reading struct {
 	Mode    batch.Mode    // what happens to bad records (D-15)
 	Zone    *time.Location
 	Options option.Values // parsed with the format's options among others
+
+	Tolerate []Tolerance // for columns of Schema; nil for none
 }
 
 // Reader is a format opened for one source.
@@ -29,6 +31,8 @@ type Reader struct {
 	// Unseen are the columns that no record decoded so far had under a name; nil when columns are found by their places, or when a
 	// record without them is refused. It is called by the goroutine that decodes.
 	Unseen func() []Unseen
+	// Tolerated is what the last Decode replaced; nil when nothing is.
+	Tolerated *Tolerated
 }
 
 // Unseen is a column whose name has not come.

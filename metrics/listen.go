@@ -102,6 +102,9 @@ func (m *Metrics) batchDone(e *eventlog.BatchDone) {
 		m.expectationRows.WithLabelValues(e.Flow, x.Dataset, x.Name, failed).Add(float64(x.Failed))
 		m.expectationErrors.WithLabelValues(e.Flow, x.Dataset, x.Name).Add(float64(x.Errors))
 	}
+	for _, c := range e.ColumnErrors {
+		m.columnErrors.WithLabelValues(e.Flow, c.Column).Add(float64(c.Values))
+	}
 	if e.Total > 0 {
 		m.backfill.WithLabelValues(e.Flow).Set(float64(e.Done) / float64(e.Total))
 	}

@@ -59,6 +59,7 @@ type Metrics struct {
 	expectationErrors *prometheus.CounterVec
 
 	nulled        *prometheus.CounterVec
+	columnErrors  *prometheus.CounterVec
 	batches       *prometheus.CounterVec
 	batchNumber   *prometheus.GaugeVec
 	batchDuration *prometheus.HistogramVec
@@ -106,6 +107,7 @@ func New(r prometheus.Registerer) *Metrics {
 	m.lostRecords = reg.counter("lost_records_total", "Kafka offsets that were gone before they were read and that the flow was allowed to skip.", "flow")
 	m.badRecords = reg.counter("bad_records_total", "Records that could not be read or evaluated and did not stop the flow.", "flow")
 	m.quarantined = reg.counter("quarantined_records_total", "Bad records that were kept in quarantine.", "flow")
+	m.columnErrors = reg.counter("column_errors_total", "Values that could not be read and were replaced, as columnErrors of the source says.", "flow", "column")
 	m.nulled = reg.counter("nulled_values_total", "What from_json and its like made NULL because they could not read it: documents, of which nothing could be read, and fields of others.", "flow", "what")
 	m.nullRecords = reg.counter("null_records_total", "Kafka records without a value that were ignored.", "flow")
 

@@ -46,8 +46,8 @@ var everything = []eventlog.Event{
 		}},
 		Outcome: eventlog.Outcome{Read: 35, Null: 1, Lost: 9, Bad: 2, Dropped: 3, Written: 20, Superseded: 4, Late: 5, Tied: 6, Replaced: 7,
 			Redelivered: 8, Changes: 27, TieGroups: 2, Bytes: 640},
-		Expectations: []eventlog.Expectation{{Name: "traded", Dataset: "main.ticks", Passed: 29, Failed: 3, Errors: 1}},
-		Stages:       eventlog.Stages{Read: time.Second, Eval: 10 * time.Millisecond, Rule: 20 * time.Millisecond, Plan: 30 * time.Millisecond, Write: 40 * time.Millisecond, Commit: 50 * time.Millisecond},
+		ColumnErrors: []eventlog.ColumnErrors{{Column: "price", Values: 2}}, Expectations: []eventlog.Expectation{{Name: "traded", Dataset: "main.ticks", Passed: 29, Failed: 3, Errors: 1}},
+		Stages: eventlog.Stages{Read: time.Second, Eval: 10 * time.Millisecond, Rule: 20 * time.Millisecond, Plan: 30 * time.Millisecond, Write: 40 * time.Millisecond, Commit: 50 * time.Millisecond},
 	},
 	&eventlog.BatchDone{
 		Flow: "history", Target: "main.ticks", Time: at, Done: 250, Total: 1000,

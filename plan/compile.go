@@ -169,6 +169,7 @@ func (p *planner) reads(f *flow, out *Flow, query *dialect.Compiled) {
 func (p *planner) input(f *flow) Input {
 	read := f.decl.Input
 	in := Input{Name: read.Title(), Options: read.Options, Format: read.Format, Schema: read.Schema, Quoted: read.Quoted, Mode: read.Mode, Stream: read.Stream}
+	in.Tolerate = p.tolerances(read)
 	switch {
 	case read.Table != nil && read.Feed:
 		in.Kind, in.Table = FromChangeFeed, p.tables[read.Table].Table

@@ -6,6 +6,7 @@ import (
 	"sluice/batch"
 	"sluice/eval/dialect"
 	"sluice/fault"
+	"sluice/format"
 	"sluice/option"
 	"sluice/source"
 )
@@ -102,6 +103,8 @@ type Input struct {
 	Quoted  []bool          // parallel to Schema: the name was written in backticks and matches exactly only (D-9)
 	Columns []source.Column // what the query needs, in the order of Query.Reads[0]
 	Mode    batch.Mode
+	// Tolerate is what columns have whose values cannot be read.
+	Tolerate []format.Tolerance
 	// InsertsOnly says that the delete rows of a change feed are left out before the query: a REPLACE USING flow takes a
 	// key's new rows from the feed, and they replace the old ones (D-21).
 	InsertsOnly bool

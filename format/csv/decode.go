@@ -43,6 +43,8 @@ type Options struct {
 	// TimestampUnit is what a number in a timestamp column counts; Times are the patterns of texts.
 	TimestampUnit format.TimestampUnit
 	Times         format.Times
+	// Tolerate is as in package json.
+	Tolerate []*batch.Column
 }
 
 // Decoder implements format.Decoder.
@@ -57,6 +59,8 @@ type Decoder struct {
 	unreadable *fault.Error // the first thing wrong with a value of the record
 	bad        []format.BadValue
 	rescue     *rescue // nil where nothing is rescued
+	number     int     // of the record among those given to Decode
+	tolerated  format.Tolerated
 }
 
 // Forget gives up the memory of long texts.
@@ -150,7 +154,9 @@ func (d *Decoder) textOf(record []byte, f field) []byte {
 // Decode implements format.Decoder.
 func (d *Decoder) Decode(values [][]byte, into []batch.Builder) []format.BadValue {
 	d.bad = d.bad[:0]
+	d.tolerated.Reset()
 	for i, v := range values {
+		d.number = i
 		if err := d.row(v, into); err != nil {
 			d.bad = append(d.bad, format.BadValue{Index: i, Kept: d.o.Mode == batch.Permissive, Err: err})
 		}
@@ -166,6 +172,7 @@ func (d *Decoder) row(record []byte, into []batch.Builder) *fault.Error {
 		rows = into[0].Len()
 	}
 	d.unreadable = nil
+	tolerated := len(d.tolerated.Record)
 	if d.rescue != nil {
 		d.rescue.begin()
 	}
@@ -177,6 +184,9 @@ func (d *Decoder) row(record []byte, into []batch.Builder) *fault.Error {
 		return nil
 	}
 	permissive := d.o.Mode == batch.Permissive
+	if malformed != nil || !permissive {
+		d.tolerated.Truncate(tolerated)
+	}
 	for c := range into {
 		if malformed != nil || !permissive {
 			into[c].Truncate(rows)
@@ -288,7 +298,7 @@ func (d *Decoder) value(b *batch.Builder, c, at int, t *token) {
 	}
 	why, ok := d.scalars.Append(b, t.text)
 	switch {
-	case ok:
+	case ok, d.replace(b, c):
 	case d.rescue != nil && d.rescue.take(at, t.text):
 		d.null(b, c)
 	default:
@@ -299,8 +309,12 @@ func (d *Decoder) value(b *batch.Builder, c, at int, t *token) {
 
 // null appends a NULL, which a column that is NOT NULL does not take.
 func (d *Decoder) null(b *batch.Builder, c int) {
+	f := &d.o.Fields[c]
+	if f.NotNull && d.replace(b, c) {
+		return
+	}
 	b.AppendNull()
-	if f := &d.o.Fields[c]; f.NotNull && d.unreadable == nil {
+	if f.NotNull && d.unreadable == nil {
 		name := batch.QuoteName(f.Name)
 		d.unreadable = fault.New(fault.NullInNotNull, "column %s is NOT NULL and has no value", name).OfColumn(name)
 	}
@@ -335,6 +349,16 @@ func (d *Decoder) reject(typ batch.Type, c int, text []byte, why string) {
 	if (typ.Kind == batch.Timestamp || typ.Kind == batch.TimestampNTZ) && format.IsNumber(text) && d.scalars.Unit == format.NoUnit {
 		d.unreadable.WithHint("timestampUnit says what a number counts: %s", strings.Join(format.TimestampUnits, ", "))
 	}
+}
+
+// replace puts another value in the place of one that cannot be read, if that is tolerated.
+func (d *Decoder) replace(b *batch.Builder, c int) bool {
+	if d.o.Tolerate == nil || d.o.Tolerate[c] == nil {
+		return false
+	}
+	b.AppendFrom(d.o.Tolerate[c], 0)
+	d.tolerated.Add(d.number, c)
+	return true
 }
 
 func excerpt(text []byte) string {

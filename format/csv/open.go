@@ -24,6 +24,9 @@ func Open(r format.Reading) (format.Reader, error) {
 	if o.Header {
 		reader.Header = d.Header
 	}
+	if o.Tolerate != nil {
+		reader.Tolerated = &d.tolerated
+	}
 	if o.Rescue {
 		reader.File = d.file
 	}
@@ -46,6 +49,7 @@ func readingOf(r *format.Reading) (o Options, err error) {
 		CorruptRecord: r.CorruptRecord(),
 		Zone:          r.Zone,
 		TimestampUnit: format.ParseTimestampUnit(r.Options.String("timestampUnit")),
+		Tolerate:      r.Tolerances(),
 	}
 	if o.Dialect, err = dialectOf(r.Options); err != nil {
 		return o, err

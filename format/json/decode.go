@@ -26,6 +26,8 @@ type decoder struct {
 	unreadable       *fault.Error // the first value that is not of its type, in the column being read
 	bad              []format.BadValue
 	rescue           *rescue // nil where nothing is rescued
+	tolerate         []*batch.Column
+	tolerated        format.Tolerated
 }
 
 // Forget gives up the memory of long texts.
@@ -45,6 +47,7 @@ func newDecoder(o Options) (*decoder, error) {
 	d := &decoder{
 		permissive:       o.Mode == batch.Permissive,
 		numbersAsStrings: o.NumbersAsStrings,
+		tolerate:         o.Tolerate,
 		Scalars:          format.Scalars{Zone: format.NewZone(o.Zone), Unit: o.TimestampUnit, Times: o.Times},
 	}
 	d.maxDepth = o.MaxDepth
@@ -75,8 +78,9 @@ func (d *decoder) Decode(values [][]byte, into []batch.Builder) []format.BadValu
 		c.bind(&into[i])
 	}
 	d.bad = d.bad[:0]
+	d.tolerated.Reset()
 	for i, v := range values {
-		if err := d.record(v); err != nil {
+		if err := d.record(i, v); err != nil {
 			d.bad = append(d.bad, format.BadValue{Index: i, Kept: d.permissive, Err: err})
 		}
 	}
@@ -85,7 +89,7 @@ func (d *decoder) Decode(values [][]byte, into []batch.Builder) []format.BadValu
 
 // record decodes one record: it appends a row to every column, or returns what is wrong. A bad record leaves a row only
 // in permissive mode.
-func (d *decoder) record(src []byte) *fault.Error {
+func (d *decoder) record(number int, src []byte) *fault.Error {
 	rows := 0
 	if len(d.columns) > 0 {
 		rows = d.columns[0].b.Len()
@@ -111,6 +115,11 @@ func (d *decoder) record(src []byte) *fault.Error {
 	if unreadable == nil {
 		return nil
 	}
+	if d.tolerate != nil {
+		if unreadable = d.replace(number, rows); unreadable == nil {
+			return nil
+		}
+	}
 	for i, c := range d.columns {
 		switch {
 		case !d.permissive:
@@ -122,6 +131,29 @@ func (d *decoder) record(src []byte) *fault.Error {
 	}
 	d.keepRaw(src, rows)
 	return unreadable
+}
+
+// replace puts other values in the place of those that cannot be read and are tolerated, and returns the first error of another column. In a
+// record that becomes no row nothing is replaced.
+func (d *decoder) replace(number, rows int) (other *fault.Error) {
+	for i := range d.root.state {
+		if err := d.root.state[i].err; err != nil && d.tolerate[i] == nil {
+			other = err
+			break
+		}
+	}
+	if other != nil && !d.permissive {
+		return other
+	}
+	for i, c := range d.columns {
+		if d.root.state[i].err != nil && d.tolerate[i] != nil {
+			c.b.Truncate(rows)
+			c.b.AppendFrom(d.tolerate[i], 0)
+			d.root.state[i].err = nil
+			d.tolerated.Add(number, i)
+		}
+	}
+	return other
 }
 
 // document reads the record's one object and what is around it.

@@ -48,11 +48,15 @@ func Open(r format.Reading) (format.Reader, error) {
 		NumbersAsStrings: r.Options.Bool("numbers_as_strings"),
 		Times:            times,
 		TimestampUnit:    format.ParseTimestampUnit(r.Options.String("timestampUnit")),
+		Tolerate:         r.Tolerances(),
 	})
 	if err != nil {
 		return format.Reader{}, err
 	}
 	reader := format.Reader{Decoder: narrow(d), Splitter: format.Lines{}, Unseen: d.unseen}
+	if d.tolerate != nil {
+		reader.Tolerated = &d.tolerated
+	}
 	if rescued >= 0 {
 		reader.File = d.file
 	}

@@ -36,6 +36,8 @@ type Options struct {
 	TimestampUnit format.TimestampUnit
 	// Times are the patterns of dates and times.
 	Times format.Times
+	// Tolerate has for each of Fields the value that is put in the place of one that cannot be read, nil for none; nil for none at all.
+	Tolerate []*batch.Column
 	// MaxDepth is how deep arrays and objects may nest, the record's own object included; 0 means DefaultMaxDepth.
 	MaxDepth int
 }

@@ -91,6 +91,11 @@ func (s *Source) Remake(records []source.Kept) (batch.Columns, batch.Range, []ba
 			c.file(f, s.dir)
 		}
 		kept, err := s.remakeOne(&set, k)
+		if of := c.reader.Tolerated; of != nil && kept {
+			for _, column := range of.Column {
+				covered.Errors.Add(splits[i], k.At, c.fields[c.decoded[column]].Name)
+			}
+		}
 		if err != nil {
 			bad = append(bad, batch.Bad{Split: k.Split, At: k.At, Time: k.Time, Key: k.Key, Value: k.Value, Headers: k.Headers, Kept: kept, Err: err})
 		}

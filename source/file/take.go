@@ -28,6 +28,7 @@ type taking struct {
 	bytes   int64
 	splits  []batch.SplitRange // in the order of reading
 	bad     []batch.Bad
+	errors  batch.ColumnErrors
 	headers *headers
 }
 
@@ -157,6 +158,11 @@ func (t *taking) decode(o *opened, spans []format.Span) {
 	if t.covering(o.path) {
 		split--
 	}
+	if of := c.reader.Tolerated; of != nil && len(spans) > 0 {
+		for i, record := range of.Record {
+			t.errors.Add(split, batch.Offset{At: o.at + int64(spans[record].Start)}, c.fields[c.decoded[of.Column[i]]].Name)
+		}
+	}
 	for i, span := range spans {
 		if len(bad) > 0 && bad[0].Index == i {
 			t.bad = append(t.bad, batch.Bad{Split: o.path, At: batch.Offset{At: o.at + int64(span.Start)},
@@ -218,5 +224,9 @@ func (t *taking) result() (batch.Columns, batch.Range) {
 	for i, s := range t.set.pos.Split {
 		t.set.pos.Split[i] = rank[s]
 	}
+	for i, s := range t.errors.Pos.Split {
+		t.errors.Pos.Split[i] = rank[s]
+	}
+	covered.Errors = t.errors
 	return t.columns.output(t.set, t.rows), covered
 }

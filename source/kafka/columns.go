@@ -30,6 +30,7 @@ func Meta() []batch.Field {
 type columns struct {
 	fields  []batch.Field
 	decoder format.Decoder
+	errors  *format.Tolerated
 	nulls   nullPolicy
 	decoded []int    // of fields: those the decoder makes, in its order
 	meta    []int    // of fields: the others
@@ -43,8 +44,8 @@ type columnSet struct {
 	pos           positions
 }
 
-func newColumns(want []source.Column, decoder format.Decoder, nulls nullPolicy) (*columns, error) {
-	c := &columns{decoder: decoder, nulls: nulls}
+func newColumns(want []source.Column, decoder format.Decoder, errors *format.Tolerated, nulls nullPolicy) (*columns, error) {
+	c := &columns{decoder: decoder, errors: errors, nulls: nulls}
 	known := Meta()
 	for i, w := range want {
 		c.fields = append(c.fields, w.Field)
@@ -104,8 +105,10 @@ func (c *columns) build(t *taken) (batch.Columns, []batch.Bad, error) {
 // make is build into a set of columns that is empty.
 func (c *columns) make(set *columnSet, t *taken) (batch.Columns, []batch.Bad, error) {
 	var bad []format.BadValue
+	t.errors = batch.ColumnErrors{}
 	if c.decoder != nil && len(t.values) > 0 {
 		bad = c.decoder.Decode(t.values, set.decoded)
+		c.tolerated(t)
 	}
 	kept := t.kept(bad)
 	set.pos.fill(t, kept)
@@ -116,6 +119,16 @@ func (c *columns) make(set *columnSet, t *taken) (batch.Columns, []batch.Bad, er
 	}
 	records, err := t.bad(bad)
 	return c.output(set, len(kept)), records, err
+}
+
+// tolerated notes in which records the decoder has replaced values.
+func (c *columns) tolerated(t *taken) {
+	if c.errors == nil {
+		return
+	}
+	for i, record := range c.errors.Record {
+		t.errors.Add(t.splits[record], batch.Offset{At: t.offsets[record]}, c.fields[c.decoded[c.errors.Column[i]]].Name)
+	}
 }
 
 func (s *columnSet) reset() {

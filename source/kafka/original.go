@@ -73,6 +73,7 @@ func (s *Source) Remake(records []source.Kept) (batch.Columns, batch.Range, []ba
 		t.add(p, &r, splits[i], s.opts.nulls, &t.moves[splits[i]])
 	}
 	rows, bad, err := s.columns.make(&columnSet{decoded: s.columns.builders(s.columns.decoded), meta: s.columns.builders(s.columns.meta)}, &t)
+	covered.Errors = t.errors
 	return rows, covered, bad, err
 }
 

@@ -154,7 +154,7 @@ func (s *Source) wait(ctx context.Context, bounded bool) error {
 
 // covered is the range of the last take: the partitions that moved.
 func (s *Source) covered() (r batch.Range) {
-	r.Null = s.reading.records.null
+	r.Null, r.Errors = s.reading.records.null, s.reading.records.errors
 	for i := range s.reading.records.moves {
 		t := &s.reading.records.moves[i]
 		p := t.p

@@ -18,12 +18,13 @@ import (
 
 // Config says what a Source reads and how.
 type Config struct {
-	Options   option.Values   // parsed with Options()
-	At        fault.Pos       // of the read_kafka call, for messages
-	Stream    bool            // false for a once flow
-	Bootstrap string          // brokers to use when the options name none
-	Columns   []source.Column // what to deliver, in this order
-	Decoder   format.Decoder  // of the columns without Meta; nil when there are none
+	Options   option.Values     // parsed with Options()
+	At        fault.Pos         // of the read_kafka call, for messages
+	Stream    bool              // false for a once flow
+	Bootstrap string            // brokers to use when the options name none
+	Columns   []source.Column   // what to deliver, in this order
+	Decoder   format.Decoder    // of the columns without Meta; nil when there are none
+	Tolerated *format.Tolerated // what the decoder replaced; nil when it replaces nothing
 	// DrainTimeout bounds how long a read with an end waits for an open transaction (D-7). 0 means 15 minutes.
 	DrainTimeout time.Duration
 	// Monitor watches the connections to the brokers; it may be nil.
@@ -97,7 +98,7 @@ func New(c Config) (*Source, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	columns, err := newColumns(c.Columns, c.Decoder, opts.nulls)
+	columns, err := newColumns(c.Columns, c.Decoder, c.Tolerated, opts.nulls)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,8 @@ type taken struct {
 	places  []place
 	rows    []int32         // records that became rows
 	null    batch.Positions // of records without a value that were left out
-	refused []refused       // records without a value that on_null_value refuses, and such that are too large
+	errors  batch.ColumnErrors
+	refused []refused // records without a value that on_null_value refuses, and such that are too large
 	frames  []frame
 	moves   []move
 	record  []byte   // memory of appendParsed
