@@ -29,6 +29,7 @@ func TestBenchMeasuresEverything(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	for _, name := range []string{"plain consume", "consume + decode", "pass-through flow", "REPLACE USING flow", "pass-through flow, digest: ", "REPLACE USING flow, digest: ",
+		"pass-through flow, from_json: ", "pass-through flow, from_json in SQL: ",
 		"decode JSON ", "decode JSON, fastjson: ", "decode JSON, " + standardName + ": ", "decode CSV: "} {
 		if !strings.Contains(out.String(), name) {
 			t.Errorf("the report does not name %s:\n%s", name, &out)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,17 +27,25 @@ configuration:
 type flow struct {
 	query  string // what stands behind the table's name and properties; %s is the source
 	want   rows
-	digest bool // the table keeps one (D-29), which is verified
+	digest bool   // the table keeps one (D-29), which is verified
+	source string // what stands in the query for %s, with the topic and the columns in it; "" is formatted
 }
 
 // passThrough stores every record as it comes, replaceUsing keeps the newest version of every key.
 const (
-	passThrough  = "AS SELECT * FROM STREAM %s;\n"
-	replaceUsing = "FLOW REPLACE USING (id) SEQUENCE BY seq BY NAME SELECT * FROM STREAM %s;\n"
+	passThrough  = "AS SELECT * FROM %s;\n"
+	replaceUsing = "FLOW REPLACE USING (id) SEQUENCE BY seq BY NAME SELECT * FROM %s;\n"
+)
+
+// Sources: decoded by the format, or by from_json in the query, over the value or over what SQL has made of it (D-14).
+const (
+	formatted = "STREAM read_kafka(subscribe => '%s', format => 'json', schema => '%s')"
+	fused     = "(SELECT j.* FROM (SELECT from_json(CAST(value AS STRING), '%[2]s') AS j FROM STREAM read_kafka(subscribe => '%[1]s')))"
+	inSQL     = "(SELECT j.* FROM (SELECT from_json(CAST(value AS STRING), '%[2]s') AS j FROM (SELECT coalesce(value, value) AS value FROM STREAM read_kafka(subscribe => '%[1]s'))))"
 )
 
 func (f flow) sql() string {
-	source := fmt.Sprintf("read_kafka(subscribe => '%s', format => 'json', schema => '%s')", topic, batch.DDL(fields))
+	source := fmt.Sprintf(cmp.Or(f.source, formatted), topic, batch.DDL(fields))
 	table := "CREATE STREAMING TABLE t "
 	if f.digest {
 		table += "TBLPROPERTIES ('sluice.digest' = 'true') "

@@ -126,11 +126,13 @@ func (b *bench) choose() {
 	for _, f := range []struct {
 		name string
 		flow
-	}{{"pass-through flow", flow{passThrough, allRows(b.keys), false}}, {"REPLACE USING flow", flow{replaceUsing, newestRows(b.keys), false}}} {
+	}{{"pass-through flow", flow{query: passThrough, want: allRows(b.keys)}}, {"REPLACE USING flow", flow{query: replaceUsing, want: newestRows(b.keys)}}} {
 		measure(f.name, "", f.flow)
 		f.digest = true
 		measure(f.name+", digest", f.name, f.flow)
 	}
+	measure("pass-through flow, from_json", "pass-through flow", flow{query: passThrough, want: allRows(b.keys), source: fused})
+	measure("pass-through flow, from_json in SQL", "pass-through flow", flow{query: passThrough, want: allRows(b.keys), source: inSQL})
 }
 
 func (b *bench) add(name, base string, run func(context.Context) (sample, error)) {
