@@ -104,7 +104,7 @@ type decoded struct {
 }
 
 func (e *Engine) newDecoded(spec *dialect.Document) (*decoded, error) {
-	from, err := newFrom(&spec.Function, e.zone)
+	from, err := newFrom(&spec.Function, spec.Used, e.zone)
 	if err != nil {
 		return nil, err
 	}
@@ -196,6 +196,46 @@ func (d *document) set(i int, in *Input) error {
 		d.texts = texts
 	}
 	return nil
+}
+
+// partNodes are those of the part of a document that a path leads to.
+func partNodes(spec *dialect.Document, path []int) []C.sluice_node {
+	nodes := appendNodes(nil, spec.Function.Result)
+	if spec.Used != nil {
+		markUnused(nodes, 0, spec.Used)
+	}
+	at := 0
+	for _, field := range path {
+		at = childNode(nodes, at, field)
+	}
+	return nodes[at : at+int(nodes[at].size)]
+}
+
+// markUnused marks everything in a tree but the given parts.
+func markUnused(nodes []C.sluice_node, at int, parts [][]int) {
+	if len(parts) == 0 {
+		nodes[at].unused = 1
+	}
+	if slices.ContainsFunc(parts, func(path []int) bool { return len(path) == 0 }) {
+		return
+	}
+	for i := range int(nodes[at].children) {
+		var inside [][]int
+		for _, path := range parts {
+			if path[0] == i {
+				inside = append(inside, path[1:])
+			}
+		}
+		markUnused(nodes, childNode(nodes, at, i), inside)
+	}
+}
+
+func childNode(nodes []C.sluice_node, at, field int) int {
+	child := at + 1
+	for range field {
+		child += int(nodes[child].size)
+	}
+	return child
 }
 
 // prepare points a function at its part of the documents of the run.

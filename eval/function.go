@@ -39,7 +39,7 @@ func newComputing(f *dialect.Function, zone *time.Location) (computing, error) {
 	options := f.Given()
 	switch f.Name {
 	case "from_json":
-		from, err := newFrom(f, zone)
+		from, err := newFrom(f, nil, zone)
 		return fromJSON{from}, err
 	case "from_csv":
 		return newFromCSV(f, options, zone)
@@ -80,14 +80,14 @@ func (p pure) compute(args []batch.Column, out *batch.Builder) (format.Nulled, *
 
 type fromJSON struct{ *json.From }
 
-// newFrom makes what reads the texts of a call of from_json.
-func newFrom(f *dialect.Function, session *time.Location) (*json.From, error) {
+// newFrom makes what reads the texts of a call of from_json, of which the given parts are used; nil means all.
+func newFrom(f *dialect.Function, used [][]int, session *time.Location) (*json.From, error) {
 	options := f.Given()
 	times, zone, err := timesOf(true, options, session)
 	if err != nil {
 		return nil, err
 	}
-	return json.NewFrom(json.FromOptions{Type: f.Result, CorruptRecord: corruptRecord(f.Result, options), Zone: zone, Times: times, FailFast: options["mode"] == "FAILFAST",
+	return json.NewFrom(json.FromOptions{Type: f.Result, CorruptRecord: corruptRecord(f.Result, options), Zone: zone, Times: times, Used: used, FailFast: options["mode"] == "FAILFAST",
 		NumbersAsStrings: options["numbers_as_strings"] == "true", TimestampUnit: format.ParseTimestampUnit(options["timestampunit"]), NoNames: options["allownonnumericnumbers"] == "false"})
 }
 
@@ -179,7 +179,8 @@ func (e *Engine) newFunction(spec dialect.Function, documents []*document, conn 
 	}
 	f := &function{spec: spec, zone: e.zone}
 	if spec.Document > 0 {
-		f.document, f.nodes = documents[spec.Document-1], appendNodes(nil, spec.Result)
+		f.document = documents[spec.Document-1]
+		f.nodes = partNodes(&f.document.spec, spec.Path)
 		f.buffers = make([]C.sluice_buffers, len(f.nodes))
 	} else {
 		w, err := f.worker()

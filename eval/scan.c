@@ -198,9 +198,30 @@ static void fill_list(duckdb_vector vector, const sluice_node *node, const sluic
 	}
 }
 
+// Writes n nulls.
+static void fill_nulls(duckdb_vector vector, const sluice_node *node, idx_t n) {
+	duckdb_vector_ensure_validity_writable(vector);
+	memset(duckdb_vector_get_validity(vector), 0, (n + 63) / 64 * 8);
+	if (node->layout == SLUICE_LIST || node->layout == SLUICE_MAP) {
+		duckdb_list_vector_set_size(vector, 0);
+		memset(duckdb_vector_get_data(vector), 0, n * sizeof(duckdb_list_entry));
+	}
+	if (node->layout == SLUICE_STRUCT) {
+		const sluice_node *child = node + 1;
+		for (int i = 0; i < node->children; i++) {
+			fill_nulls(duckdb_struct_vector_get_child(vector, i), child, n);
+			child += child->size;
+		}
+	}
+}
+
 // Writes n rows of a node, from start on, to the vector.
 static void fill(duckdb_vector vector, const sluice_node *node, const sluice_buffers *b, idx_t start, idx_t n, bool copy) {
 	if (n == 0) {
+		return;
+	}
+	if (node->unused) {
+		fill_nulls(vector, node, n);
 		return;
 	}
 	fill_validity(vector, valid_of(b), start, n);

@@ -23,6 +23,7 @@ typedef struct {
 	int32_t width;    // SLUICE_FIXED: bytes of a value
 	int32_t children; // direct children
 	int32_t size;     // nodes of the tree, this one included
+	int32_t unused;   // nobody asks for it: it is filled with nulls
 } sluice_node;
 
 // The buffers of one node of an input (see batch.Column), by their addresses. They may be Go memory, which is pinned.

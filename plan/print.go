@@ -94,11 +94,7 @@ func (f *Flow) print(b *strings.Builder) {
 	b.WriteString("\n")
 	f.Input.print(b)
 	for _, d := range f.Query.Documents {
-		when := ""
-		if d.Late {
-			when = ", of rows that are asked for"
-		}
-		fmt.Fprintf(b, "  decodes %s by %s%s: %s\n", batch.QuoteName(d.Column), d.Function.Name, when, d.Function.Result)
+		fmt.Fprintf(b, "  decodes %s\n", d)
 	}
 	for _, l := range f.Lookups {
 		fmt.Fprintf(b, "  joins %s: %s\n", l.Table.Name, strings.Join(f.Query.Reads[l.Read].Columns, ", "))

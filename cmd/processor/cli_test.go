@@ -39,6 +39,18 @@ func TestDryRunPrintsFlows(t *testing.T) {
 	}
 }
 
+// D-14: which columns are made before SQL runs, by the format or by from_json.
+func TestDryRunSaysWhatIsDecoded(t *testing.T) {
+	const portable = `CREATE STREAMING TABLE raw AS SELECT from_json(CAST(value AS STRING), 'a INT, b STRUCT<c: STRING>').b.c FROM STREAM read_kafka(subscribe => 'in');
+CREATE STREAMING TABLE trimmed AS SELECT from_json(trim(CAST(value AS STRING)), 'a INT').a FROM STREAM read_kafka(subscribe => 'in');`
+	code, out, err := command("dry-run", "--spec", pipeline(t, ticks+portable), "--set", "kafka.bootstrap.servers=nowhere:9092", "-o", "csv")
+	for _, line := range []string{`,"[""json""]",ticks,`, `,"[""value by from_json: b.c STRING""]",raw,`, ",[],trimmed,"} {
+		if code != exitOK || !strings.Contains(out, line) {
+			t.Errorf("exit %d, no %s\n%s%s", code, line, out, err)
+		}
+	}
+}
+
 // CL-04, D-56: every problem at once, as file:line:column: CODE: message, and exit code 1.
 func TestDryRunReportsEveryProblem(t *testing.T) {
 	spec := pipeline(t, strings.ReplaceAll(strings.ReplaceAll(ticks, "SEQUENCE BY ts", "SEQUENCE BY tss"), "volume > 0", "volum > 0"))

@@ -79,14 +79,26 @@ func (a *app) dryRunCmd() *cobra.Command {
 
 // flowTable is what a pipeline would do.
 func flowTable(p *plan.Pipeline) table {
-	t := table{columns: []string{"flow", "reads", "writes", "after"}}
+	t := table{columns: []string{"flow", "reads", "decodes", "writes", "after"}}
 	for _, f := range p.Flows {
 		target := f.Target()
 		if f.Sink != nil {
 			target = "sink " + target
 		}
 		after := append(append([]string{}, f.DependsOn...), f.Upstream...)
-		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell(f.Input.Name), cell(target), cell(after)})
+		t.rows = append(t.rows, []jsonCell{cell(f.Name), cell(f.Input.Name), cell(decodes(f)), cell(target), cell(after)})
 	}
 	return t
+}
+
+// decodes are what is made columns of before SQL runs: the records by their format, or a column by from_json (D-14).
+func decodes(f *plan.Flow) []string {
+	out := []string{}
+	if f.Input.Format != "" {
+		out = append(out, f.Input.Format)
+	}
+	for _, d := range f.Query.Documents {
+		out = append(out, d.String())
+	}
+	return out
 }

@@ -144,7 +144,7 @@ func (f *frame) member(x value, id syntax.Ident) value {
 		return f.fail(fault.New(fault.AmbiguousStructField, "the struct has more than one field %s", id.Text).At(id.Pos))
 	}
 	field := owner.Fields[i]
-	if x.part != nil && !isArray {
+	if x.isColumn() && x.refs[0].part != nil && !isArray {
 		out := f.partOf(x, i)
 		out.name, out.pos = field.Name, id.Pos
 		return out
@@ -152,6 +152,9 @@ func (f *frame) member(x value, id syntax.Ident) value {
 	out := compose(field.Type, "struct_extract(%s, "+quoteFormat(field.Name)+")", x)
 	if isArray {
 		out = compose(batch.ArrayOf(field.Type), "list_transform(%s, lambda e: struct_extract(e, "+quoteFormat(field.Name)+"))", x)
+	}
+	if x.isColumn() && !isArray {
+		out.refs = []*column{x.refs[0].inside(i, out.sql)}
 	}
 	out.name, out.pos = field.Name, id.Pos
 	return out

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,12 +19,44 @@ type Document struct {
 	// Late says that SQL may not ask for the value of every row: a condition takes rows out, or all calls stand in CASE. Then it is
 	// better read when it is asked for.
 	Late bool
+	Used [][]int // the parts that are asked for, perhaps outside of the subquery the call stands in
 }
 
-// part is a part of a document: what a value is, when it is nothing else.
+// Parts are those that are used, as fields with their ways from the top, or the whole.
+func (d Document) Parts() []batch.Field {
+	var out []batch.Field
+	for _, path := range d.Used {
+		part := batch.Field{Type: d.Function.Result}
+		var names []string
+		for _, field := range path {
+			f := part.Type.Fields[field]
+			part.Type, names = f.Type, append(names, batch.QuoteName(f.Name))
+		}
+		part.Name = strings.Join(names, ".")
+		out = append(out, part)
+	}
+	return out
+}
+
+// String says what is read from where, and which parts of it are used.
+func (d Document) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s by %s", batch.QuoteName(d.Column), d.Function.Name)
+	for i, part := range d.Parts() {
+		b.WriteString([...]string{": ", ", "}[min(i, 1)])
+		b.WriteString(strings.TrimPrefix(part.Name+" "+part.Type.String(), " "))
+	}
+	if d.Late {
+		b.WriteString(", of rows that are asked for")
+	}
+	return b.String()
+}
+
+// part is a part of a document.
 type part struct {
 	document int // counted from 1
 	path     []int
+	text     *column // that it is read from
 }
 
 // fromStream returns the column of the stream that x is as it came, nil for any other value. A column of a query around this one
@@ -36,7 +69,10 @@ func (c *call) fromStream(x value) *column {
 	if !slices.ContainsFunc(c.scope.sources, here) {
 		return nil
 	}
-	return x.refs[0].origin()
+	if o := x.refs[0].origin(); o != nil && o.typ.Equal(x.typ) {
+		return o
+	}
+	return nil
 }
 
 func (v value) isColumn() bool { return len(v.refs) == 1 && v.refs[0].sql == v.sql }
@@ -63,26 +99,32 @@ func (c *column) row() string {
 }
 
 // wholeOf is the value of a document.
-func (c *call) wholeOf(typ batch.Type, options [][2]string, x value, column *column) value {
+func (c *call) wholeOf(typ batch.Type, options [][2]string, x value, stream *column) value {
 	f := Function{Name: c.name, Args: []batch.Type{x.typ}, Result: typ, Options: options}
-	d := c.binder.document(Document{Function: f, Column: column.read})
-	return c.asked(&part{document: d}, typ, x).with(documented)
+	d := c.binder.document(Document{Function: f, Column: stream.read})
+	return c.asked(part{document: d, text: x.refs[0]}, typ, x).with(documented)
 }
 
 // partOf is a field of a STRUCT that is a part of a document.
 func (f *frame) partOf(x value, field int) value {
-	path := append(slices.Clone(x.part.path), field)
-	return f.asked(&part{x.part.document, path}, x.typ.Fields[field].Type, x)
+	p := *x.refs[0].part
+	p.path = append(slices.Clone(p.path), field)
+	return f.asked(p, x.typ.Fields[field].Type, x)
 }
 
-// asked is a part of a document, of which is another part of it, or the column.
-func (f *frame) asked(p *part, typ batch.Type, of value) value {
+// asked is a part of a document, of which is another part of it, or the text. It is a column like others.
+func (f *frame) asked(p part, typ batch.Type, of value) value {
 	g := Function{Name: f.documents[p.document-1].Function.Name, Args: []batch.Type{integer}, Result: typ, Document: p.document, Path: p.path}
 	placeholder := Placeholder(f.binder.function(g))
 	loud, _ := g.External()
-	v := derive(typ, loud+"("+placeholder+", "+of.refs[0].row()+")", of)
-	v.part = p
+	v := derive(typ, loud+"("+placeholder+", "+p.text.row()+")", of)
+	v.refs = []*column{{typ: typ, sql: v.sql, part: &p}}
 	return v
+}
+
+// inside returns the column that is a field of c, a STRUCT.
+func (c *column) inside(field int, sql string) *column {
+	return &column{name: c.typ.Fields[field].Name, typ: c.typ.Fields[field].Type, sql: sql, parent: c, field: field}
 }
 
 // document returns the number of d, from 1, which equal ones share.
@@ -117,6 +159,8 @@ func (c *compiler) decoded(sql string) []Document {
 	}
 	for i := range out {
 		out[i].Late = c.needs.chosen || !wanted[strconv.Itoa(i+1)]
+		out[i].Used = c.needs.parts[i+1]
+		slices.SortFunc(out[i].Used, slices.Compare)
 	}
 	return out
 }

@@ -1,22 +1,25 @@
 package dialect
 
+import "slices"
+
 // needs finds out which columns of relations a statement reads: those that its outputs are made of, and those of conditions,
 // groups and joins on the way. Columns of subqueries that nobody uses are left out of the statement.
 type needs struct {
 	marks   marks
 	uses    []*use // in the order in which they were reached
 	columns map[*use]map[string]bool
-	outputs map[*output]bool
+	outputs map[*output]bool // true: as a whole
 	queries map[*query]bool
 	ctes    map[*cte]bool
 	whole   map[*query]bool
-	chosen  bool // a condition that no document is asked for takes rows out
+	parts   map[int][][]int // of documents, that are asked for
+	chosen  bool            // a condition that no document is asked for takes rows out
 }
 
 func (n *needs) init() {
 	if n.columns == nil {
 		n.columns, n.outputs = map[*use]map[string]bool{}, map[*output]bool{}
-		n.queries, n.ctes, n.whole = map[*query]bool{}, map[*cte]bool{}, map[*query]bool{}
+		n.queries, n.ctes, n.whole, n.parts = map[*query]bool{}, map[*cte]bool{}, map[*query]bool{}, map[int][][]int{}
 	}
 }
 
@@ -26,7 +29,7 @@ func (n *needs) value(values ...value) {
 	for _, v := range values {
 		n.marks |= v.marks
 		for _, c := range v.refs {
-			n.column(c)
+			n.column(c, nil)
 		}
 		for _, q := range v.inner {
 			n.full(q)
@@ -34,20 +37,48 @@ func (n *needs) value(values ...value) {
 	}
 }
 
-func (n *needs) column(c *column) {
+// column marks what a column is made of, or what the part of it is made of that some fields lead to.
+func (n *needs) column(c *column, path []int) {
 	switch {
+	case c.parent != nil:
+		n.column(c.parent, slices.Concat([]int{c.field}, path))
+	case c.part != nil:
+		n.column(c.part.text, nil)
+		n.ask(c.part, path)
 	case c.members != nil:
 		for _, m := range c.members {
-			n.column(m)
+			n.column(m, nil)
 		}
 	case c.source != nil:
 		n.use(c.source)
 		n.columns[c.source][c.read] = true
-	case c.output != nil && !n.outputs[c.output]:
-		n.outputs[c.output] = true
-		n.value(c.output.value)
+	case c.output != nil:
+		n.output(c.output, path)
 	}
 	n.value(c.merged...)
+}
+
+// output marks a column of a subquery, or a part of it.
+func (n *needs) output(o *output, path []int) {
+	n.init()
+	switch whole := n.outputs[o]; {
+	case whole:
+	case len(path) > 0 && o.value.isColumn():
+		n.outputs[o] = false
+		n.marks |= o.value.marks
+		n.column(o.value.refs[0], path)
+	default:
+		n.outputs[o] = true
+		n.value(o.value)
+	}
+}
+
+// ask notes what is asked for of a part of a document.
+func (n *needs) ask(p *part, path []int) {
+	path = slices.Concat(p.path, path)
+	if !slices.ContainsFunc(n.parts[p.document], func(q []int) bool { return slices.Equal(q, path) }) {
+		n.parts[p.document] = append(n.parts[p.document], path)
+	}
 }
 
 func (n *needs) use(u *use) {
@@ -74,8 +105,7 @@ func (n *needs) query(q *query) {
 // all marks every column of a query.
 func (n *needs) all(q *query) {
 	for _, o := range q.outputs {
-		n.outputs[o] = true
-		n.value(o.value)
+		n.output(o, nil)
 	}
 }
 

@@ -18,6 +18,9 @@ type column struct {
 	output  *output   // the column of the subquery
 	table   *derived  // that subquery
 	members []*column // of a hidden STRUCT: they exist, the struct itself does not (D-14)
+	parent  *column   // the STRUCT that it is a field of
+	field   int       // which
+	part    *part     // of a document
 	merged  []value   // of a column that USING made: what it is made of
 }
 

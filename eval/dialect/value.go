@@ -18,7 +18,6 @@ type value struct {
 	marks   marks
 	konst   *constant
 	span    *interval // of an INTERVAL, which exists as a constant only
-	part    *part     // of a document, when it is nothing else
 
 	refs  []*column // columns it is computed from
 	free  []*column // those of them outside aggregate functions

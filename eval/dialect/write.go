@@ -13,7 +13,13 @@ type writer struct {
 
 const rowColumn = "_row"
 
-func (w *writer) keeps(o *output) bool { return w.needs == nil || w.needs.outputs[o] }
+func (w *writer) keeps(o *output) bool {
+	if w.needs == nil {
+		return true
+	}
+	_, needed := w.needs.outputs[o]
+	return needed
+}
 
 func (w *writer) query(q *query) string { return q.body.write(w, q) }
 

@@ -1,6 +1,7 @@
 package json
 
 import (
+	"slices"
 	"time"
 
 	"sluice/batch"
@@ -19,6 +20,9 @@ type FromOptions struct {
 	TimestampUnit    format.TimestampUnit
 	Times            format.Times
 	NoNames          bool // NaN and the infinities have no names in texts
+	// Used are the parts that are asked for, as the fields that lead there; nil means all. The others are read as far as it takes to
+	// know what is lost of them, and what stands there is undefined.
+	Used [][]int
 }
 
 // From computes from_json(text, schema): one value for each text, as Spark does with mode PERMISSIVE (D-14). A field that is not
@@ -45,12 +49,35 @@ func NewFrom(o FromOptions) (*From, error) {
 		return nil, err
 	}
 	f.d.root.lenient()
+	if o.Used != nil {
+		f.d.root.use(o.Used)
+	}
 	if o.CorruptRecord >= 0 {
 		if c := o.Type.Fields[o.CorruptRecord]; c.Type.Kind != batch.String {
 			return nil, fault.New(fault.CorruptRecordType, "%s is %s", c.Name, c.Type).WithHint("it holds the raw text: declare it STRING")
 		}
+		if f.d.root.children[o.CorruptRecord].unused {
+			f.corrupt = -1
+		}
 	}
 	return f, nil
+}
+
+// use makes everything in n unused but the given parts.
+func (n *node) use(parts [][]int) {
+	n.unused = len(parts) == 0
+	if slices.ContainsFunc(parts, func(path []int) bool { return len(path) == 0 }) {
+		return
+	}
+	for i := range n.children {
+		var inside [][]int
+		for _, path := range parts {
+			if path[0] == i {
+				inside = append(inside, path[1:])
+			}
+		}
+		n.children[i].use(inside)
+	}
 }
 
 // lenient makes n and what is in it match names exactly and take NULL.

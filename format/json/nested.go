@@ -20,6 +20,9 @@ func (d *decoder) value(src []byte, i int, n *node) int {
 	}
 	switch n.kind {
 	case batch.String:
+		if n.unused {
+			return d.unasked(src, i, n)
+		}
 		if c == '"' {
 			text, next := d.str(src, i)
 			if next > 0 {
@@ -51,6 +54,9 @@ func (d *decoder) value(src []byte, i int, n *node) int {
 			return d.quoted(src, i, n, d.Binary)
 		}
 	case batch.Variant:
+		if n.unused {
+			return d.unasked(src, i, n)
+		}
 		next := d.skip(src, i)
 		if next > 0 {
 			n.b.AppendText(src[i:next])
@@ -70,6 +76,15 @@ func (d *decoder) value(src []byte, i int, n *node) int {
 		}
 	}
 	return d.mismatch(src, i, n)
+}
+
+// unasked reads a value that a text column takes whatever it is, and leaves it out.
+func (d *decoder) unasked(src []byte, i int, n *node) int {
+	next := d.skip(src, i)
+	if next > 0 {
+		n.b.AppendText(nil)
+	}
+	return next
 }
 
 // null appends a null that the record has or implies.

@@ -17,6 +17,7 @@ type node struct {
 	path     string // for messages: order.items[].price
 	b        *batch.Builder
 	children []node
+	unused   bool // nobody asks for what it holds
 
 	// Of a STRUCT:
 	names         *names
