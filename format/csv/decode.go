@@ -52,6 +52,8 @@ type Decoder struct {
 	scalars    format.Scalars
 	o          Options
 	plain      bool // the dialect is: see Dialect.plain
+	quick      bool // the dialect is plain, and nothing is to be looked at in a field but its value
+	named      bool // a number may be one of the names of infinite
 	reader     reader
 	columnAt   []int // per field of a record: its column, -1 for none
 	missing    []int // columns that no field fills
@@ -70,6 +72,10 @@ func (d *Decoder) Forget() { d.text, d.reader.memory = nil, nil }
 func NewDecoder(o Options) (*Decoder, error) {
 	d := &Decoder{o: o, plain: o.Dialect.plain(), scalars: format.Scalars{Zone: format.NewZone(o.Zone), Unit: o.TimestampUnit, Times: o.Times}}
 	d.reader.Dialect = &d.o.Dialect
+	d.quick = d.plain && !o.Rescue && o.MaxChars == 0
+	for _, name := range []string{o.NaN, o.PositiveInf, o.NegativeInf} {
+		d.named = d.named || format.IsNumber([]byte(name))
+	}
 	for _, f := range o.Fields {
 		if !d.scalars.Supports(f.Type) {
 			return nil, fault.New(fault.UnsupportedTypes, "column %s: CSV has no values of type %s", batch.QuoteName(f.Name), f.Type)
@@ -215,8 +221,14 @@ func (d *Dialect) withoutBreak(record []byte) []byte {
 
 // fields goes over the fields of a record and fills the columns.
 func (d *Decoder) fields(record []byte, into []batch.Builder) *fault.Error {
-	if c := d.o.Dialect.Comment; c != 0 && len(record) > 0 && record[0] == c {
+	switch c := d.o.Dialect.Comment; {
+	case len(record) == 0: // of one column it would be a NULL
+		return fault.New(fault.MalformedCSV, "the record is empty")
+	case c != 0 && record[0] == c:
 		return fault.New(fault.MalformedCSV, "the record is a comment")
+	}
+	if d.quick {
+		return d.quickFields(record, into)
 	}
 	at, i := 0, 0
 	for {
@@ -244,8 +256,37 @@ func (d *Decoder) fields(record []byte, into []batch.Builder) *fault.Error {
 		}
 		i = t.next + d.o.Dialect.width()
 	}
-	if at < len(d.columnAt) || at > len(d.columnAt) && d.rescue == nil {
-		return fault.New(fault.MalformedCSV, "the record has %d fields, the %s has %d", at, d.described(), len(d.columnAt))
+	return d.ended(at, into)
+}
+
+// quickFields is fields where quick says so. A record with more fields than there may be has more than there are columns for.
+func (d *Decoder) quickFields(record []byte, into []batch.Builder) *fault.Error {
+	at, i := 0, 0
+	for {
+		f := d.o.Dialect.field(record, i)
+		if f.open || f.stray {
+			return d.check(&token{open: f.open, stray: f.stray}, at)
+		}
+		if at < len(d.columnAt) {
+			if c := d.columnAt[at]; c >= 0 {
+				d.value(&into[c], c, at, &token{text: d.textOf(record, f), quoted: f.quoted})
+			}
+		}
+		at++
+		if f.next == len(record) {
+			return d.ended(at, into)
+		}
+		if record[f.next] == '\n' {
+			return fault.New(fault.MalformedCSV, "there is more than one record")
+		}
+		i = f.next + 1
+	}
+}
+
+// ended looks at the number of fields of a record, and fills the columns that no field does.
+func (d *Decoder) ended(fields int, into []batch.Builder) *fault.Error {
+	if fields < len(d.columnAt) || fields > len(d.columnAt) && d.rescue == nil {
+		return fault.New(fault.MalformedCSV, "the record has %d fields, the %s has %d", fields, d.described(), len(d.columnAt))
 	}
 	for _, c := range d.missing {
 		into[c].AppendNull()
@@ -293,12 +334,14 @@ func (d *Decoder) value(b *batch.Builder, c, at int, t *token) {
 		d.null(b, c)
 		return
 	}
-	if d.infinite(b, t.text) {
+	if d.named && d.infinite(b, t.text) {
 		return
 	}
 	why, ok := d.scalars.Append(b, t.text)
 	switch {
-	case ok, d.replace(b, c):
+	case ok:
+	case !d.named && d.infinite(b, t.text):
+	case d.replace(b, c):
 	case d.rescue != nil && d.rescue.take(at, t.text):
 		d.null(b, c)
 	default:
