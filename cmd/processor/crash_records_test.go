@@ -12,13 +12,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sluice/internal/model"
+	"sluice/internal/testenv"
 	"sluice/sink"
 	sinkkafka "sluice/sink/kafka"
 	"sluice/state"
@@ -222,47 +222,17 @@ func (c *changes) check(name string, end *standings) {
 // without a hole, in order in each partition (D-18).
 func (k *killing) inTopic(broker string, flow state.FlowInfo) *changes {
 	k.t.Helper()
-	ctx, cancel := context.WithTimeout(k.t.Context(), 5*time.Minute)
-	defer cancel()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ConsumeTopics("out"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	defer cl.Close()
-	ends, err := kadm.NewClient(cl).ListEndOffsets(ctx, "out")
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	left := map[int32]int64{}
-	ends.Each(func(o kadm.ListedOffset) {
-		if o.Offset > 0 {
-			left[o.Partition] = o.Offset
-		}
-	})
 	out, batches, last := k.newChanges(), map[uint64]string{}, map[int32]uint64{}
-	for len(left) > 0 {
-		fetches := cl.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
-			k.t.Fatal(err)
+	testenv.Records(k.t, "out", (*kadm.Client).ListEndOffsets, func(r *kgo.Record) {
+		name := string(r.Headers[0].Value)
+		i, ok := sink.ParseIdentity(strings.TrimPrefix(name, "killed.to_topic/"))
+		before, again := batches[i.Number]
+		if r.Headers[0].Key != sinkkafka.HeaderName || !ok || i.Generation != 0 || i.Number < last[r.Partition] || again && before != name {
+			k.t.Fatalf("a record of batch %q at %d of partition %d, after batch %d; that batch was %q", name, r.Offset, r.Partition, last[r.Partition], before)
 		}
-		fetches.EachRecord(func(r *kgo.Record) {
-			if r.Offset == left[r.Partition]-1 {
-				delete(left, r.Partition)
-			}
-			if r.Attrs.IsControl() {
-				return
-			}
-			name := string(r.Headers[0].Value)
-			i, ok := sink.ParseIdentity(strings.TrimPrefix(name, "killed.to_topic/"))
-			before, again := batches[i.Number]
-			if r.Headers[0].Key != sinkkafka.HeaderName || !ok || i.Generation != 0 || i.Number < last[r.Partition] || again && before != name {
-				k.t.Fatalf("a record of batch %q at %d of partition %d, after batch %d; that batch was %q", name, r.Offset, r.Partition, last[r.Partition], before)
-			}
-			batches[i.Number], last[r.Partition] = name, i.Number
-			out.line(string(r.Value))
-		})
-	}
+		batches[i.Number], last[r.Partition] = name, i.Number
+		out.line(string(r.Value))
+	}, kgo.SeedBrokers(broker))
 	if n := uint64(len(batches)); n != flow.NextBatch || slices.Max(slices.Collect(maps.Keys(batches))) != n-1 {
 		k.t.Errorf("the topic has %d batches, the flow has sent %d", n, flow.NextBatch)
 	}

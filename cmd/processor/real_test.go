@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -125,44 +124,7 @@ func (s *site) put(topic string, partitions int32, values ...string) {
 // committed reads what a read_committed consumer sees of a topic, partition by partition; nothing where there is no topic yet.
 func (s *site) committed(topic string) (out []*kgo.Record) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), longest)
-	defer cancel()
-	cl, err := kgo.NewClient(append(s.options, kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(), kgo.FetchMaxWait(500*time.Millisecond))...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer cl.Close()
-	admin := kadm.NewClient(cl)
-	starts, err := admin.ListStartOffsets(ctx, topic) // by a new client: an old one remembers that there was no topic
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	ends, err := admin.ListCommittedOffsets(ctx, topic)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	left := map[int32]int64{} // partition -> where to stop
-	ends.Each(func(end kadm.ListedOffset) {
-		if start, ok := starts.Lookup(topic, end.Partition); ok && start.Err == nil && end.Err == nil && start.Offset < end.Offset {
-			left[end.Partition] = end.Offset
-			cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: {end.Partition: kgo.NewOffset().AtStart()}})
-		}
-	})
-	for len(left) > 0 {
-		fetches := cl.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
-			s.t.Fatal(err)
-		}
-		fetches.EachRecord(func(r *kgo.Record) {
-			end, reading := left[r.Partition]
-			if reading && r.Offset < end && !r.Attrs.IsControl() {
-				out = append(out, r)
-			}
-			if r.Offset+1 >= end {
-				delete(left, r.Partition)
-			}
-		})
-	}
+	testenv.Records(s.t, topic, (*kadm.Client).ListCommittedOffsets, func(r *kgo.Record) { out = append(out, r) }, s.options...)
 	slices.SortFunc(out, func(a, b *kgo.Record) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
 	})

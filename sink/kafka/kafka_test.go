@@ -78,32 +78,7 @@ func (k *cluster) topic(partitions int32, settings map[string]*string) string {
 // records reads everything that is committed.
 func (k *cluster) records(topic string) (out []*kgo.Record) {
 	k.t.Helper()
-	k.with(func(ctx context.Context, cl *kgo.Client, admin *kadm.Client) {
-		ends, err := admin.ListEndOffsets(ctx, topic)
-		if err != nil {
-			k.t.Fatal(err)
-		}
-		left := map[int32]int64{}
-		ends.Each(func(o kadm.ListedOffset) {
-			if o.Offset > 0 {
-				left[o.Partition] = o.Offset
-			}
-		})
-		for len(left) > 0 {
-			fetches := cl.PollFetches(ctx)
-			if err := fetches.Err0(); err != nil {
-				k.t.Fatal(err)
-			}
-			fetches.EachRecord(func(r *kgo.Record) {
-				if r.Offset == left[r.Partition]-1 {
-					delete(left, r.Partition)
-				}
-				if !r.Attrs.IsControl() {
-					out = append(out, r)
-				}
-			})
-		}
-	}, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
+	testenv.Records(k.t, topic, (*kadm.Client).ListEndOffsets, func(r *kgo.Record) { out = append(out, r) }, append(k.options, kgo.SeedBrokers(k.brokers...))...)
 	return out
 }
 
