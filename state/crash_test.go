@@ -21,7 +21,7 @@ var crashAt = flag.Int("crash", 0, "of TestCrashAtEveryWrite: this write alone")
 
 // TestCrashAtEveryWrite lets the power fail before the k-th write to the disk, for every k, in the life of a store: batches of
 // table flows, planned and delivered batches of a sink flow, a once flow that finishes, groups that spill, checkpoint resets, full
-// refreshes, records that go into quarantine and leave it, a change feed that is trimmed or written ahead of its commit, a schema that grows, a new reader's copy. Of what was written and not synced nothing,
+// refreshes, records that go into quarantine, are edited, replayed or forgotten, and leave it, a change feed that is trimmed or written ahead of its commit, a schema that grows, a new reader's copy. Of what was written and not synced nothing,
 // a random half, or everything reaches the disk.
 //
 // What is found then must be exactly what the store was after one of the steps: not before the last one that had been acknowledged as
@@ -237,6 +237,12 @@ var steps = slices.Concat(
 		{name: "half of the backfill", do: func(l *life) { l.batch(l.ticks, l.history, 4, false) }},
 		{name: "rest of the backfill", do: func(l *life) { l.batch(l.ticks, l.history, 4, true) }},
 		{name: "sync", do: (*life).sync, durable: true},
+		{name: "an edit", do: func(l *life) {
+			l.mended(l.load.Edit(Chosen{At: &batch.Offset{At: 1}}, nil, []byte("mended")))
+		}, durable: true},
+		{name: "an order", do: func(l *life) { l.mended(l.load.OrderReplay(Chosen{})) }, durable: true},
+		{name: "a replay", do: (*life).replay},
+		{name: "records forgotten", do: func(l *life) { l.mended(l.live.Forget(Chosen{})) }, durable: true},
 		{name: "plan", do: (*life).plan, durable: true},
 		{name: "checkpoint reset of one who has a plan", do: func(l *life) { ok(l.t, l.s.Reset(nil, []string{"pub"})); l.define(0) }, durable: true},
 		{name: "plan", do: (*life).plan, durable: true},
@@ -434,6 +440,33 @@ func fill(b *batch.Builder, n int) {
 	}
 }
 
+// mended takes the answer to an order about the quarantine, of which some records must be meant.
+func (l *life) mended(n int, err error) {
+	ok(l.t, err)
+	if n == 0 {
+		l.t.Fatal("nothing is in quarantine")
+	}
+}
+
+// replay makes a row of each record that is to be replayed.
+func (l *life) replay() {
+	some, _, err := l.load.Ordered(nil, 0, 1<<20)
+	ok(l.t, err)
+	var rows []row
+	a := Advance{Time: noon, Counters: map[string]int64{"replayed": int64(len(some))}}
+	for _, q := range some {
+		rows = append(rows, source(q.At.At))
+		a.Quarantine.Drop = append(a.Quarantine.Drop, Place{q.Split, q.ID, q.At})
+	}
+	w, err := l.events.Begin(context.Background())
+	ok(l.t, err)
+	defer w.Abort()
+	cols := columnsOf(rows)
+	ok(l.t, w.Append(&cols))
+	_, err = w.Commit(l.load, a)
+	ok(l.t, err)
+}
+
 func (l *life) skip(f *Flow, n int64) {
 	m, _ := f.Position().Find("src")
 	a := Advance{Range: spanOf(f, m.Next.At+n), Time: noon, Counters: map[string]int64{"dropped": n}}
@@ -468,7 +501,7 @@ func (l *life) dump() string {
 			fmt.Fprintf(&out, "  %s\n", strings.ReplaceAll(line, strings.Repeat("long", 1000), "long"))
 		}
 	}
-	for _, line := range inQuarantine(l.t, l.s) {
+	for _, line := range inQuarantine(l.t, l.s, "edited_value", "status") {
 		fmt.Fprintf(&out, "quarantine %s\n", line)
 	}
 	flows, err := l.s.Flows()

@@ -8,14 +8,15 @@ import (
 	"pgregory.net/rapid"
 
 	"sluice/batch"
+	"sluice/fault"
 )
 
-// inQuarantine reads the table that crash tests name, a line for each record.
-func inQuarantine(tb rapid.TB, s *Store) (lines []string) {
+// inQuarantine reads the table that crash tests name, a line for each record, with more columns at its end.
+func inQuarantine(tb rapid.TB, s *Store, more ...string) (lines []string) {
 	tb.Helper()
 	snapshot := s.Snapshot()
 	defer snapshot.Close()
-	scan, err := snapshot.ScanQuarantine("quarantine", []string{"value", "flow", "offset", "generation", "timestamp"})
+	scan, err := snapshot.ScanQuarantine("quarantine", append([]string{"value", "flow", "offset", "generation", "timestamp"}, more...))
 	ok(tb, err)
 	defer scan.Close()
 	for {
@@ -91,4 +92,74 @@ func TestQuarantineIsKeyedByPosition(t *testing.T) {
 	if len(tables) != 1 || tables[0].Name != "quarantine" || tables[0].Rows != 2 {
 		t.Errorf("the tables are %v", tables)
 	}
+}
+
+// D-31: an edit is read instead of the record from its replay on, whenever the position is read again; a record without one leaves. A
+// second replay, and an edit of what was replayed, do nothing. What is refused again keeps its edit, and itself as it came.
+func TestMendedRecords(t *testing.T) {
+	fs := vfs.NewMem()
+	s := open(t, fs)
+	f, err := s.Flow("f")
+	ok(t, err)
+	ok(t, f.SetQuarantine("quarantine"))
+	record := func(at int64, value string) Quarantined {
+		return Quarantined{Split: "src", At: batch.Offset{At: at}, Value: []byte(value), Code: "C"}
+	}
+	ok(t, f.Skip(Advance{Range: spanOf(f, 10), Time: noon, Quarantine: Quarantine{Put: []Quarantined{record(1, "v1"), record(2, "v2"), record(3, "v3")}}}))
+	one := func(at int64) Chosen { return Chosen{At: &batch.Offset{At: at}} }
+	look := func(what string, lines ...string) {
+		t.Helper()
+		same(t, what, inQuarantine(t, s, "edited_value", "status"), lines...)
+		ok(t, s.Check())
+	}
+	said := func(what string, want int) func(int, error) {
+		return func(n int, err error) {
+			t.Helper()
+			if n != want || err != nil {
+				t.Errorf("%s: %d, %v; want %d", what, n, err, want)
+			}
+		}
+	}
+	said("edit", 1)(f.Edit(one(1), nil, []byte("e1")))
+	said("edit of another", 1)(f.Edit(one(3), nil, []byte("e3")))
+	if _, err := f.Edit(Chosen{}, nil, []byte("all")); !fault.Of(err, fault.NotInQuarantine) {
+		t.Errorf("an edit of three: %v", err)
+	}
+	said("order", 3)(f.OrderReplay(Chosen{}))
+	look("ordered", "v1,f,1,0,NULL,e1,ordered", "v2,f,2,0,NULL,NULL,ordered", "v3,f,3,0,NULL,e3,ordered")
+	closeChecked(t, s)
+	s = open(t, fs)
+	f, err = s.Flow("f")
+	ok(t, err)
+	first, more, err := f.Ordered(nil, 2, 1<<20)
+	ok(t, err)
+	rest, end, err := f.Ordered(more, 2, 1<<20)
+	ok(t, err)
+	if len(first) != 2 || len(rest) != 1 || rest[0].At.At != 3 || end != nil {
+		t.Errorf("ordered are %v and %v", first, rest)
+	}
+	ok(t, f.Skip(Advance{Time: noon, Quarantine: Quarantine{Put: []Quarantined{record(3, "e3")}, Drop: []Place{{Split: "src", At: first[0].At}, {Split: "src", At: first[1].At}}}}))
+	look("replayed", "v1,f,1,0,NULL,e1,replayed", "v3,f,3,0,NULL,e3,refused")
+	if got := f.Quarantined(); got.Records != 1 || got.Ordered != 0 || got.InForce != 2 {
+		t.Errorf("%+v in quarantine", got)
+	}
+	if _, err := f.Edit(one(1), nil, []byte("e")); !fault.Of(err, fault.AlreadyReplayed) {
+		t.Errorf("an edit of what was replayed: %v", err)
+	}
+	said("a second order", 0)(f.OrderReplay(one(1)))
+
+	ok(t, s.Reset(nil, []string{"f"}))
+	r := spanOf(f, 10)
+	edits, err := f.InForceIn(&r)
+	ok(t, err)
+	if len(edits) != 2 {
+		t.Errorf("in force are %v", edits)
+	}
+	said("an order in the next generation", 1)(f.OrderReplay(one(1)))
+	ok(t, f.Skip(Advance{Range: r, Time: noon, Quarantine: Quarantine{Put: []Quarantined{record(1, "e1")}, Drop: []Place{{Split: "src", At: batch.Offset{At: 3}}}}}))
+	look("read again", "v1,f,1,1,NULL,e1,refused", "v3,f,3,1,NULL,e3,replayed")
+	said("forget", 1)(f.Forget(one(3)))
+	said("forget nothing", 0)(f.Forget(one(3)))
+	look("forgotten", "v1,f,1,1,NULL,e1,refused")
+	closeChecked(t, s)
 }
