@@ -31,6 +31,8 @@ var (
 	ParseModeUnsupported = define("PARSE_MODE_UNSUPPORTED", User, AfterChange, "from_json has no mode of this name.")
 	LambdaArguments      = define("INVALID_LAMBDA_FUNCTION_CALL.NUM_ARGS_MISMATCH", User, AfterChange, "A function in the arguments of another one has not as many parameters as it is given.")
 	LambdaDuplicate      = define("INVALID_LAMBDA_FUNCTION_CALL.DUPLICATE_ARG_NAMES", User, AfterChange, "A function in the arguments of another one has two parameters of one name.")
+	NonStringType        = define("DATATYPE_MISMATCH.NON_STRING_TYPE", User, AfterChange, "An argument must be a STRING.")
+	WithinGroupDistinct  = define("INVALID_WITHIN_GROUP_EXPRESSION.MISMATCH_WITH_DISTINCT_INPUT", User, AfterChange, "listagg(DISTINCT x) is sorted by something else than x.")
 	DataDiffTypes        = define("DATATYPE_MISMATCH.DATA_DIFF_TYPES", User, AfterChange, "Expressions that must have one type have types without a common one.")
 	OperandsDiffer       = define("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", User, AfterChange, "The two sides of an operator have types without a common one.")
 	OperandWrongType     = define("DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", User, AfterChange, "An operator does not take values of this type.")

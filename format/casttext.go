@@ -147,10 +147,7 @@ func ParseDecimal(text []byte, precision, scale int) (batch.Int128, *fault.Code)
 	d := digitRuns{whole: text[i:whole], fraction: fraction}
 	d.skipZeros()
 	integral := d.len() - len(fraction) + exponent // as many digits stand in front of the point
-	if d.len() == 0 {
-		integral = 1 - len(fraction) + exponent
-	}
-	if integral > 38 {
+	if integral > 38 && d.len() > 0 {
 		return batch.Int128{}, fault.NumericOutOfRange
 	}
 	v, ok := d.rounded(integral+scale, precision)

@@ -42,6 +42,7 @@ type Scalars struct {
 	Unit    TimestampUnit
 	Times   Times
 	Casts   *TimeParser // reads dates and times as casts do, where there is no pattern; nil for ISO 8601
+	zones   *TimeParser // knows the zones of patterns
 	decoded []byte
 }
 

@@ -19,10 +19,11 @@ type timePart struct {
 
 // writtenLetters and readLetters are the numbers of each letter that can be written and read.
 var (
-	writtenLetters = map[byte][]int{'y': {1, 2, 4}, 'M': {1, 2, 3, 4}, 'd': {1, 2}, 'D': {1, 3}, 'E': {1, 2, 3, 4}, 'a': {1}, 'H': {1, 2}, 'h': {1, 2}, 'K': {1, 2}, 'k': {1, 2},
-		'm': {1, 2}, 's': {1, 2}, 'S': {1, 2, 3, 4, 5, 6, 7, 8, 9}, 'X': {1, 2, 3}, 'x': {1, 2, 3}, 'Z': {1, 2, 3}}
-	readLetters = map[byte][]int{'y': {2, 4}, 'M': {1, 2, 3, 4}, 'd': {1, 2}, 'D': {3}, 'a': {1}, 'H': {1, 2}, 'h': {1, 2},
-		'm': {1, 2}, 's': {1, 2}, 'S': {1, 2, 3, 4, 5, 6, 7, 8, 9}, 'X': {1, 3}}
+	writtenLetters = map[byte][]int{'G': {1, 2, 3, 4}, 'y': {1, 2, 3, 4, 5, 6}, 'M': {1, 2, 3, 4}, 'L': {1, 2, 3, 4}, 'Q': {1, 2, 3, 4}, 'q': {1, 2, 3, 4}, 'd': {1, 2},
+		'D': {1, 2, 3}, 'E': {1, 2, 3, 4}, 'F': {1}, 'a': {1}, 'H': {1, 2}, 'h': {1, 2}, 'K': {1, 2}, 'k': {1, 2}, 'm': {1, 2}, 's': {1, 2},
+		'S': {1, 2, 3, 4, 5, 6, 7, 8, 9}, 'X': {1, 2, 3, 4, 5}, 'x': {1, 2, 3, 4, 5}, 'Z': {1, 2, 3, 4, 5}, 'O': {1, 4}, 'V': {2}}
+	readLetters = map[byte][]int{'y': {1, 2, 4}, 'M': {1, 2, 3, 4}, 'd': {1, 2}, 'D': {1, 3}, 'a': {1}, 'H': {1, 2}, 'h': {1, 2}, 'K': {1, 2}, 'k': {1, 2},
+		'm': {1, 2}, 's': {1, 2}, 'S': {1, 2, 3, 4, 5, 6, 7, 8, 9}, 'X': {1, 2, 3}, 'x': {1, 2, 3}, 'Z': {1, 2, 3}, 'V': {2}}
 )
 
 // ParseTimePattern reads a pattern. Text between ' stands for itself, and so do characters that are no letters.
@@ -89,7 +90,14 @@ func quotedPart(s string) (string, int, bool) {
 
 // HasOffset reports whether the pattern has the offset from UTC: it is then about instants, not local times.
 func (p TimePattern) HasOffset() bool {
-	return slices.ContainsFunc(p, func(t timePart) bool { return strings.IndexByte("XxZ", t.letter) >= 0 && t.letter != 0 })
+	return slices.ContainsFunc(p, func(t timePart) bool { return strings.IndexByte("XxZOV", t.letter) >= 0 && t.letter != 0 })
+}
+
+// runsFromYear reports whether part i stands behind a row of numbers that begins with the year, with nothing between them.
+func (p TimePattern) runsFromYear(i int) bool {
+	for i--; i >= 0 && strings.IndexByte("MdDHhKkms", p[i].letter) >= 0 && p[i].letter != 0; i-- {
+	}
+	return i >= 0 && p[i].letter == 'y'
 }
 
 // Readable says why the pattern cannot be read, if so.
@@ -103,6 +111,8 @@ func (p TimePattern) Readable() error {
 		switch {
 		case !slices.Contains(readLetters[part.letter], part.count):
 			return fmt.Errorf("the letters %s, which can be written but not read", letters)
+		case part.letter == 'S' && p.runsFromYear(i): // the year takes the digits in Java
+			return fmt.Errorf("a fraction behind numbers that have nothing between them and begin with the year")
 		case seen[part.letter]:
 			return fmt.Errorf("the letter %c twice", part.letter)
 		case part.count == 1 && part.letter != 'a' && i+1 < len(p) && p[i+1].letter >= 'A' && p[i+1].letter != '[' && p[i+1].letter != ']' && p[i+1].letter != 'a':
@@ -115,7 +125,9 @@ func (p TimePattern) Readable() error {
 		return fmt.Errorf("no year")
 	case seen['D'] && (seen['M'] || seen['d']):
 		return fmt.Errorf("a day of the year and a month or day")
-	case seen['h'] != seen['a'] || seen['h'] && seen['H']:
+	case seen['H'] && seen['k']:
+		return fmt.Errorf("the hour twice")
+	case (seen['h'] || seen['K']) != seen['a'] || seen['h'] && seen['K'] || seen['a'] && (seen['H'] || seen['k']):
 		return fmt.Errorf("the letters h and a, which stand together and without H")
 	}
 	return nil

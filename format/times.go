@@ -79,9 +79,9 @@ func (p TimePattern) hasTime() bool {
 	return false
 }
 
-// instant reads an instant: a local time of zone if the pattern has no offset.
-func (p TimePattern) instant(text []byte, zone *Zone) (micros int64, ok bool) {
-	micros, ok = p.Read(text)
+// instant reads an instant, a local time of zone if the pattern has no offset, or where zone is nil a local time.
+func (p TimePattern) instant(text []byte, zone *Zone, zones *TimeParser) (micros int64, ok bool) {
+	micros, ok = p.Read(text, zones)
 	if ok && zone != nil && !p.HasOffset() {
 		seconds := floorDiv(micros, microsPerSecond)
 		micros = zone.Instant(seconds)*microsPerSecond + micros - seconds*microsPerSecond
@@ -92,7 +92,7 @@ func (p TimePattern) instant(text []byte, zone *Zone) (micros int64, ok bool) {
 const notAsPattern = "it is not written as the pattern says"
 
 func (s *Scalars) patternDate(b *batch.Builder, text []byte) (why string, ok bool) {
-	micros, ok := s.Times.Date.Read(text)
+	micros, ok := s.Times.Date.Read(text, nil)
 	if !ok {
 		return notAsPattern, false
 	}
@@ -101,7 +101,10 @@ func (s *Scalars) patternDate(b *batch.Builder, text []byte) (why string, ok boo
 }
 
 func (s *Scalars) patternTimestamp(b *batch.Builder, text []byte, p TimePattern, zone *Zone) (why string, ok bool) {
-	micros, ok := p.instant(text, zone)
+	if s.zones == nil && zone != nil {
+		s.zones = &TimeParser{session: zone, regions: map[string]*Zone{}}
+	}
+	micros, ok := p.instant(text, zone, s.zones)
 	if !ok {
 		return notAsPattern, false
 	}

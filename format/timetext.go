@@ -11,15 +11,17 @@ type moment struct {
 	year, month, day, dayOfYear int
 	hour, minute, second        int
 	micros                      int
-	half                        int   // 0 is AM, 1 PM, -1 neither
-	offset                      int64 // from UTC
+	half                        int    // 0 is AM, 1 PM, -1 neither
+	offset                      int64  // from UTC
+	zone                        []byte // its name, if it has one
+	zoned                       bool   // it has an offset or a zone
 }
 
 var weekdayNames = [7]string{"Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"} // 1970 began on a Thursday
 
 // Write appends a local time, in microseconds since 1970 on a clock without a zone, and, where the pattern has it, its offset
-// from UTC in microseconds.
-func (p TimePattern) Write(dst []byte, local, offset int64) []byte {
+// from UTC in microseconds and the name of its zone.
+func (p TimePattern) Write(dst []byte, local, offset int64, zone *time.Location) []byte {
 	day, rest := int32(floorDiv(local, microsPerDay)), local-floorDiv(local, microsPerDay)*microsPerDay
 	year, month, dayOfMonth := DateOf(day)
 	second := int(rest / microsPerSecond)
@@ -34,8 +36,18 @@ func (p TimePattern) Write(dst []byte, local, offset int64) []byte {
 			} else {
 				dst = AppendPadded(dst, year, part.count)
 			}
-		case 'M':
+		case 'M', 'L':
 			dst = appendName(dst, month, part.count, time.Month(month).String())
+		case 'Q', 'q':
+			dst = appendQuarter(dst, (month+2)/3, part.count)
+		case 'G':
+			dst = append(dst, [2]string{"AD", "Anno Domini"}[part.count/4]...)
+		case 'F':
+			dst = AppendPadded(dst, (dayOfMonth+6)/7, 1)
+		case 'V':
+			dst = append(dst, zone.String()...) // that of nil is UTC
+		case 'O':
+			dst = appendGMT(dst, int(offset/microsPerSecond), part.count == 4)
 		case 'd':
 			dst = AppendPadded(dst, dayOfMonth, part.count)
 		case 'D':
@@ -92,7 +104,51 @@ func appendName(dst []byte, n, count int, name string) []byte {
 	return append(dst, name...)
 }
 
+var ordinals = [5]string{1: "1st", "2nd", "3rd", "4th"}
+
+func appendQuarter(dst []byte, quarter, count int) []byte {
+	switch count {
+	case 3:
+		return append(dst, 'Q', byte('0'+quarter))
+	case 4:
+		return append(append(dst, ordinals[quarter]...), " quarter"...)
+	}
+	return AppendPadded(dst, quarter, count)
+}
+
+// appendGMT writes GMT+1 or GMT+1:30, or with all digits GMT+01:00.
+func appendGMT(dst []byte, seconds int, whole bool) []byte {
+	dst = append(dst, "GMT"...)
+	if seconds == 0 {
+		return dst
+	}
+	if whole {
+		return appendOffset(dst, seconds, timePart{letter: 'x', count: 5})
+	}
+	sign := byte('+')
+	if seconds < 0 {
+		sign, seconds = '-', -seconds
+	}
+	dst = AppendPadded(append(dst, sign), seconds/3600, 1)
+	if seconds%3600 == 0 {
+		return dst
+	}
+	dst = AppendPadded(append(dst, ':'), seconds/60%60, 2)
+	if seconds%60 == 0 {
+		return dst
+	}
+	return AppendPadded(append(dst, ':'), seconds%60, 2)
+}
+
 func appendOffset(dst []byte, seconds int, part timePart) []byte {
+	switch {
+	case part.letter == 'Z' && part.count == 4:
+		return appendGMT(dst, seconds, true)
+	case part.letter == 'Z' && part.count == 5:
+		part.letter = 'X'
+	case part.letter == 'Z':
+		part = timePart{letter: 'x', count: 2}
+	}
 	if seconds == 0 && part.letter == 'X' {
 		return append(dst, 'Z')
 	}
@@ -102,22 +158,37 @@ func appendOffset(dst []byte, seconds int, part timePart) []byte {
 	}
 	dst = AppendPadded(append(dst, sign), seconds/3600, 2)
 	minutes := seconds / 60 % 60
-	if part.count == 1 && part.letter != 'Z' && minutes == 0 {
+	if part.count == 1 && minutes == 0 {
 		return dst
 	}
-	if part.count == 3 && part.letter != 'Z' {
+	colon := part.count%2 == 1 && part.count > 1
+	if colon {
 		dst = append(dst, ':')
 	}
-	return AppendPadded(dst, minutes, 2)
+	dst = AppendPadded(dst, minutes, 2)
+	if part.count < 4 || seconds%60 == 0 {
+		return dst
+	}
+	if colon {
+		dst = append(dst, ':')
+	}
+	return AppendPadded(dst, seconds%60, 2)
 }
 
-// Read returns the time that a text says: an instant if the pattern has an offset, else a local time.
-func (p TimePattern) Read(text []byte) (at int64, ok bool) {
+// Read returns the time that a text says: an instant if the pattern has an offset or a zone, which may be missing in the text where
+// it stands in [], else a local time. zones knows the zones, and has the one of texts without.
+func (p TimePattern) Read(text []byte, zones *TimeParser) (at int64, ok bool) {
 	m := moment{month: 1, day: 1, half: -1}
 	if text, m, ok = p.readParts(text, m); !ok || len(text) > 0 {
 		return 0, false
 	}
-	return m.time()
+	if at, ok = m.time(); ok && (m.zone != nil || !m.zoned && p.HasOffset()) {
+		local := floorDiv(at, microsPerSecond)
+		rest := at - local*microsPerSecond
+		local, ok = zones.instant(local, m.zone)
+		at = local*microsPerSecond + rest
+	}
+	return at, ok
 }
 
 // readParts reads the parts up to the end, and returns what is left of the text. It takes a moment and gives one, since a pointer to
@@ -154,7 +225,11 @@ func (p TimePattern) readParts(text []byte, m moment) ([]byte, moment, bool) {
 func (part timePart) read(text []byte, m *moment) (rest []byte, ok bool) {
 	switch part.letter {
 	case 'y':
-		m.year, rest, ok = number(text, part.count, part.count)
+		digits := part.count
+		if digits == 1 {
+			digits = 9
+		}
+		m.year, rest, ok = number(text, part.count, digits)
 		if part.count == 2 {
 			m.year += 2000
 		}
@@ -166,10 +241,17 @@ func (part timePart) read(text []byte, m *moment) (rest []byte, ok bool) {
 	case 'd':
 		m.day, rest, ok = number(text, part.count, 2)
 	case 'D':
-		m.dayOfYear, rest, ok = number(text, 3, 3)
+		m.dayOfYear, rest, ok = number(text, part.count, 3)
 		ok = ok && m.dayOfYear > 0
 	case 'H':
 		m.hour, rest, ok = number(text, part.count, 2)
+	case 'k':
+		m.hour, rest, ok = number(text, part.count, 2)
+		ok = ok && m.hour >= 1 && m.hour <= 24
+		m.hour %= 24
+	case 'K':
+		m.hour, rest, ok = number(text, part.count, 2)
+		ok = ok && m.hour < 12
 	case 'h':
 		m.hour, rest, ok = number(text, part.count, 2)
 		ok = ok && m.hour >= 1 && m.hour <= 12
@@ -193,8 +275,23 @@ func (part timePart) read(text []byte, m *moment) (rest []byte, ok bool) {
 			}
 			m.micros = n / 1000
 		}
-	case 'X':
+	case 'X', 'x', 'Z':
+		if part.letter == 'Z' {
+			part.count = 2
+		}
+		if part.letter != 'X' && len(text) > 0 && text[0]|0x20 == 'z' {
+			return nil, false
+		}
+		m.zoned = true
 		m.offset, rest, ok = readOffset(text, part.count == 3)
+		ok = ok && (part.count != 2 || len(text)-len(rest) != len("+00")) // minutes must be there
+	case 'V':
+		end := 0
+		for end < len(text) && text[end] > ' ' && text[end] < 0x7f {
+			end++
+		}
+		m.zone, m.zoned = text[:end], true
+		rest, ok = text[end:], end > 0
 	}
 	return rest, ok
 }
@@ -258,7 +355,7 @@ func (m *moment) time() (int64, bool) {
 	if m.half >= 0 {
 		m.hour += 12 * m.half
 	}
-	if !validDate(m.year, m.month, m.day) || m.hour > 23 || m.minute > 59 || m.second > 59 {
+	if m.year > 9999 || !validDate(m.year, m.month, m.day) || m.hour > 23 || m.minute > 59 || m.second > 59 {
 		return 0, false
 	}
 	day := DaysOf(m.year, m.month, m.day)

@@ -20,7 +20,7 @@ var arrays = map[string]func(*Spec) (Function, error){
 	"array_union": withKeys(arrayUnion), "array_except": withKeys(arrayExcept), "array_intersect": withKeys(arrayIntersect),
 	"arrays_overlap": withKeys(arraysOverlap), "array_compact": plain(arrayCompact), "flatten": plain(flattenArray), "slice": plain(slice),
 	"sequence": newSequence, "array_repeat": free(arrayRepeat), "array_insert": free(arrayInsert), "array_concat": plain(arrayConcat),
-	"percentile": newPercentile,
+	"percentile": newPercentile, "arrays_zip": plain(arraysZip),
 }
 
 // withKeys is the maker of a strict function that compares elements.
@@ -234,6 +234,27 @@ func flattenArray(args []batch.Column, i int, out *batch.Builder) *fault.Error {
 		for e := inner.from; e < inner.to; e++ {
 			inner.append(out, e)
 		}
+	}
+	out.AppendNested()
+	return nil
+}
+
+// arraysZip makes a struct of the elements at each place, NULL where an array has none.
+func arraysZip(args []batch.Column, i int, out *batch.Builder) *fault.Error {
+	longest := 0
+	for c := range args {
+		longest = max(longest, listAt(&args[c], i).len())
+	}
+	rows := out.Child(0)
+	for n := range longest {
+		for c := range args {
+			if a := listAt(&args[c], i); n < a.len() {
+				rows.Child(c).AppendFrom(a.elements, a.from+n)
+			} else {
+				rows.Child(c).AppendNull()
+			}
+		}
+		rows.AppendNested()
 	}
 	out.AppendNested()
 	return nil

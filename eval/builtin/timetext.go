@@ -10,10 +10,10 @@ import (
 // so is an error, or NULL with the option "try".
 func newParseTime(s *Spec) (Function, error) {
 	pattern, err := format.ParseTimePattern(s.Options["pattern"])
-	try := s.Options["try"] == "true"
+	try, zones := s.Options["try"] == "true", format.NewTimeParser(s.Zone)
 	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
 		text := args[0].Text(i)
-		at, ok := pattern.Read(text)
+		at, ok := pattern.Read(text, zones)
 		switch {
 		case ok:
 			batch.Append(out, at)
@@ -36,7 +36,7 @@ func newFormatTime(s *Spec) (Function, error) {
 		if zoned {
 			offset = offsetAt(at, s.Zone)
 		}
-		memory = pattern.Write(memory[:0], at+offset, offset)
+		memory = pattern.Write(memory[:0], at+offset, offset, s.Zone)
 		out.AppendText(memory)
 		return nil
 	}), err

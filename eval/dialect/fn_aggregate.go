@@ -61,7 +61,7 @@ func (c *call) misplaced() *fault.Error {
 		return fault.New(fault.WindowNotAllowed, "a window function cannot stand in %s", c.place()).At(c.pos).WithHint("compute it in a subquery")
 	case e.Over == nil && !c.aggregates:
 		return fault.New(c.noAggregate(), "the aggregate %s cannot stand in %s", c.name, c.place()).At(c.pos).WithHint("use HAVING, or compute it in a subquery")
-	case len(e.OrderBy) > 0:
+	case len(e.OrderBy) > 0 && c.name != "listagg" && c.name != "string_agg":
 		return fault.New(fault.UnsupportedFunction, "ORDER BY inside %s is not supported", c.name).At(c.pos)
 	case e.Over != nil && (e.Distinct || e.Filter != nil):
 		return fault.New(fault.UnsupportedFunction, "DISTINCT and FILTER are not supported over a window").At(c.pos)

@@ -3,9 +3,11 @@ package dialect
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"sluice/batch"
 	"sluice/fault"
+	"sluice/syntax"
 )
 
 // Functions of arrays and maps that package builtin computes.
@@ -36,6 +38,7 @@ var arrays = []*function{
 	{name: "array_sort", args: "array", min: 1, max: 1, exact: "exact; nulls come last", bind: bindArrayOnly("array_sort", nil)},
 	{name: "array_union", args: "array, array", min: 2, max: 2, exact: exact, bind: bindArrays(nil)},
 	{name: "arrays_overlap", args: "array, array", min: 2, max: 2, exact: exact, bind: bindArrays(&boolean)},
+	{name: "arrays_zip", args: "array, ...", min: 1, max: -1, exact: exact, bind: bindArraysZip},
 	{name: "flatten", args: "array of arrays", min: 1, max: 1, exact: exact, bind: func(c *call) value {
 		typ := c.args[0].typ
 		if typ.Kind != batch.Array || typ.Fields[0].Type.Kind != batch.Array {
@@ -70,6 +73,35 @@ var arrays = []*function{
 		return c.mapOf("map_from_entries", entry[0].Type, entry[1].Type, nil, c.args[0])
 	}},
 	{name: "str_to_map", args: "text [, between entries [, inside]]", min: 1, max: 3, exact: "exact; the separators are constant, literal text", bind: bindStrToMap},
+}
+
+// bindArraysZip names the fields by the columns that the arguments are, else by their number from 0.
+func bindArraysZip(c *call) value {
+	var fields []batch.Field
+	seen := map[string]bool{}
+	for i := range c.args {
+		element, ok := c.elementOf(i)
+		if !ok {
+			return wrong(c.pos)
+		}
+		name := fmt.Sprint(i)
+		switch e := c.expr.Args[i].(type) {
+		case *syntax.Column:
+			name = e.Name.Parts[len(e.Name.Parts)-1].Text
+		case *syntax.Field:
+			name = e.Name.Text
+		}
+		if low := strings.ToLower(name); seen[low] {
+			return c.fail(fault.New(fault.DuplicateStructField, "the struct has two fields %s", batch.QuoteName(name)).At(c.args[i].pos).WithHint("use zip_with or transform"))
+		} else {
+			seen[low] = true
+		}
+		if element.Kind == batch.Void {
+			c.args[i] = c.convert(c.args[i], batch.ArrayOf(integer), false)
+		}
+		fields = append(fields, batch.Field{Name: name, Type: c.args[i].typ.Fields[0].Type})
+	}
+	return c.builtin("arrays_zip", batch.ArrayOf(batch.StructOf(fields...)), nil, c.args...)
 }
 
 // elementOf is the type of the elements of argument i, an array.

@@ -13,7 +13,7 @@ import (
 
 const (
 	pastDomain  = "exact for years 1 to 9999"
-	readLetters = "exact for the letters yy yyyy M MM MMM MMMM d dd DDD H h a m s S X XXX and [...], with numbers of one or two digits where Java takes more zeros"
+	readLetters = "exact for the letters y yy yyyy M MM MMM MMMM d dd D DDD H h K k a m s S X XX XXX x xx xxx Z VV and [...], with numbers of one or two digits where Java takes more zeros"
 )
 
 var dates = []*function{
@@ -63,7 +63,7 @@ var dates = []*function{
 	{name: "to_timestamp_ntz", args: "text [, pattern]", min: 1, max: 2, exact: "as CAST; with a pattern " + readLetters, bind: func(c *call) value { return c.parse(localTime, false) }},
 	{name: "try_to_date", args: "text [, pattern]", min: 1, max: 2, exact: "as to_date; NULL where that is an error", bind: func(c *call) value { return c.parse(date, true) }},
 	{name: "try_to_timestamp", args: "text [, pattern]", min: 1, max: 2, exact: "as to_timestamp; NULL where that is an error", bind: func(c *call) value { return c.parse(timestamp, true) }},
-	{name: "date_format", args: "time, pattern", min: 2, max: 2, exact: "exact for the letters y yy yyyy M MM MMM MMMM d dd D DDD E EEEE a H h K k m s S X x Z", bind: bindDateFormat},
+	{name: "date_format", args: "time, pattern", min: 2, max: 2, exact: "exact for the letters G y M L Q q d D F E a H h K k m s S X x Z O VV", bind: bindDateFormat},
 	{name: "unix_timestamp to_unix_timestamp", args: "time [, pattern]", min: 1, max: 2, exact: exact, bind: bindUnixTimestamp},
 	{name: "from_unixtime", args: "seconds [, pattern]", min: 1, max: 2, exact: pastDomain, bind: bindFromUnixtime},
 	{name: "unix_seconds", args: "timestamp", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.epochIn(1_000_000) }},

@@ -20,7 +20,6 @@ func (c *call) volatile(sql string, typ batch.Type) value {
 // refused are functions of Spark that are known and not offered, each with what to do instead.
 var refused = map[string]string{
 	"from_avro":                   "this format is not supported yet",
-	"json_tuple":                  "declare the fields in the schema of the source",
 	"randn":                       "rand() is there, in batch queries",
 	"monotonically_increasing_id": "_metadata has the position of a record",
 	"input_file_name":             "_metadata.file_path has it",

@@ -20,7 +20,7 @@ var statistics = []*function{
 	{name: "median", args: "x", min: 1, max: 1, kind: aggregate, exact: exact, bind: bindPercentile},
 	{name: "percentile", args: "x, fraction", min: 2, max: 2, kind: aggregate, exact: "exact; the fraction is one constant", bind: bindPercentile},
 	{name: "collect_set", args: "x", min: 1, max: 1, kind: aggregate, exact: "exact; the order of the values " + inOrder, bind: bindCollectSet},
-	{name: "listagg string_agg", args: "x [, separator]", min: 1, max: 2, kind: aggregate, exact: inOrder, bind: bindListAgg},
+	{name: "listagg string_agg", args: "x [, separator]", min: 1, max: 2, kind: aggregate, exact: "exact by WITHIN GROUP (ORDER BY ...), among equal rows and without it it " + inOrder, bind: bindListAgg},
 	{name: "bit_and", args: "x", min: 1, max: 1, kind: aggregate, exact: exact, bind: bindBits},
 	{name: "bit_or", args: "x", min: 1, max: 1, kind: aggregate, exact: exact, bind: bindBits},
 	{name: "bit_xor", args: "x", min: 1, max: 1, kind: aggregate, exact: exact, bind: bindBits},
@@ -50,11 +50,38 @@ func (c *call) gathered(x value) value {
 		return c.refuse("aggregate in a subquery", "%s is not supported over a window", c.name)
 	}
 	typ := batch.ArrayOf(x.typ)
-	v := c.filtered(typ, "list(%s)", x.sql+" IS NOT NULL", x)
+	format, parts, ok := c.sorted(x)
+	if !ok {
+		return wrong(c.pos)
+	}
+	v := c.filtered(typ, "list("+format+")", x.sql+" IS NOT NULL", parts...)
 	if isBroken(v) || !c.expr.Distinct {
 		return v
 	}
 	return c.builtin("array_distinct", typ, nil, v)
+}
+
+// sorted is an argument with the order of WITHIN GROUP behind it, if there is one: a format and what fills it.
+func (c *call) sorted(x value) (format string, parts []value, ok bool) {
+	format, parts = "%s", []value{x}
+	inner := c.within(c.name)
+	for i, o := range c.expr.OrderBy {
+		key := inner.bind(o.Expr)
+		if isBroken(key) {
+			return "", nil, false
+		}
+		if err := noOrder("WITHIN GROUP", key.typ, key.pos); err != nil {
+			c.report(err)
+			return "", nil, false
+		}
+		if c.expr.Distinct && (i > 0 || key.sql != c.args[0].sql) {
+			c.report(fault.New(fault.WithinGroupDistinct, "%s(DISTINCT x) is sorted by something else than x", c.name).At(key.pos))
+			return "", nil, false
+		}
+		format += [...]string{" ORDER BY ", ", "}[min(i, 1)] + direction("%s", o)
+		parts = append(parts, key)
+	}
+	return format, parts, true
 }
 
 func bindPercentile(c *call) value {
@@ -98,6 +125,9 @@ func bindListAgg(c *call) value {
 			return wrong(c.pos)
 		}
 		separator = textValue(s)
+	}
+	if c.args[0].typ.Kind == batch.Binary {
+		return c.fail(fault.New(fault.DataDiffTypes, "%s has bytes and a text between them", c.name).At(c.args[0].pos).WithHint("CAST to STRING"))
 	}
 	return c.builtin("array_join", text, nil, c.gathered(c.as(0, text)), separator).with(unordered)
 }

@@ -31,6 +31,13 @@ var generators = []*function{
 	generator("posexplode posexplode_outer", "array or map", 1, 1, func(c *call) (generated, bool) { return c.elements(true) }),
 	generator("inline inline_outer", "array of structs", 1, 1, (*call).inlined),
 	generator("stack", "rows, value, ...", 2, -1, (*call).stacked),
+	generator("json_tuple", "text, name, ...", 2, -1, (*call).tuple).on("exact for JSON by RFC 8259, NULL for other texts; the names are constant"),
+}
+
+// on says on what domain a function is exact.
+func (fn *function) on(domain string) *function {
+	fn.exact = domain
+	return fn
 }
 
 func generator(name, args string, least, most int, expand func(*call) (generated, bool)) *function {
@@ -126,6 +133,36 @@ func (c *call) stacked() (g generated, ok bool) {
 	return g, true
 }
 
+// tuple is one row with fields of a document, by their names.
+func (c *call) tuple() (g generated, ok bool) {
+	for i, a := range c.args {
+		if a.typ.Kind != batch.String {
+			c.fail(fault.New(fault.NonStringType, "argument %d of json_tuple is %s, not STRING", i+1, a.typ).At(a.pos))
+			return g, false
+		}
+	}
+	document := c.document()
+	var fields []batch.Field
+	var members []string
+	var parts []value
+	for i := range c.args[1:] {
+		name, _, ok := c.constText(i + 1)
+		if !ok || isBroken(document) {
+			return g, false
+		}
+		if strings.ContainsAny(name, "']") {
+			c.fail(unsupported("json_tuple with the name %q is not supported", name).At(c.args[i+1].pos).WithHint("use from_json"))
+			return g, false
+		}
+		v := c.builtin("get_json_object", text, [][2]string{{"path", "$['" + name + "']"}}, document)
+		fields = append(fields, batch.Field{Name: "c" + itoa(i), Type: text})
+		members, parts = append(members, fields[i].Name+" := "+v.sql), append(parts, v)
+	}
+	g.list = derive(batch.ArrayOf(batch.StructOf(fields...)), "[struct_pack("+strings.Join(members, ", ")+")]", parts...)
+	g.columns = fieldsOfElement(fields)
+	return g, true
+}
+
 // stackedColumn are the values of one column, of one type, as Spark has it; NULLs are of any.
 func (c *call) stackedColumn(column []value, number int) ([]value, bool) {
 	var first *value
@@ -162,7 +199,7 @@ func (b *binder) lateral(ref *syntax.TableFunc, tables []tableExpr, in *scope, s
 		}
 	}
 	if _, ok := isGenerator(e); !ok || ref.Stream || len(ref.With) > 0 {
-		b.report(unsupportedQuery(ref.Pos, "LATERAL before anything but a function that makes rows", "the functions that make rows are explode, posexplode, inline, each with _outer, and stack"))
+		b.report(unsupportedQuery(ref.Pos, "LATERAL before anything but a function that makes rows", "the functions that make rows are explode, posexplode, inline, each with _outer, stack and json_tuple"))
 		broken := *in
 		broken.broken = true
 		return tables, &broken

@@ -130,12 +130,15 @@ func TestEveryFunctionHasAGolden(t *testing.T) {
 		}
 		all.Write(content)
 	}
-	text := strings.ToLower(all.String())
+	called := map[string]bool{}
+	for _, call := range regexp.MustCompile(`\w+\(`).FindAllString(strings.ToLower(all.String()), -1) {
+		called[strings.TrimSuffix(call, "(")] = true
+	}
 	for name, fn := range functions {
 		if fn.kind == clock || name == "rand" || name == "random" || name == "uuid" {
 			continue
 		}
-		if !regexp.MustCompile(`\b` + name + `\(`).MatchString(text) {
+		if !called[name] {
 			t.Errorf("%s has no golden", name)
 		}
 	}

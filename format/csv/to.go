@@ -125,14 +125,14 @@ func (t *To) plain(dst []byte, c *batch.Column, i int) []byte {
 	case batch.Decimal:
 		return format.AppendJavaDecimal(dst, format.DecimalAt(c, i), int(c.Type.Scale))
 	case batch.Date:
-		return t.o.Times.Date.Write(dst, int64(batch.Values[int32](c)[i])*microsPerDay, 0)
+		return t.o.Times.Date.Write(dst, int64(batch.Values[int32](c)[i])*microsPerDay, 0, nil)
 	case batch.Timestamp:
 		at := batch.Values[int64](c)[i]
 		_, seconds := time.UnixMicro(at).In(t.o.Zone).Zone()
 		offset := int64(seconds) * microsPerSecond
-		return t.o.Times.Timestamp.Write(dst, at+offset, offset)
+		return t.o.Times.Timestamp.Write(dst, at+offset, offset, t.o.Zone)
 	case batch.TimestampNTZ:
-		return t.o.Times.TimestampNTZ.Write(dst, batch.Values[int64](c)[i], 0)
+		return t.o.Times.TimestampNTZ.Write(dst, batch.Values[int64](c)[i], 0, nil)
 	case batch.Boolean:
 		return strconv.AppendBool(dst, batch.Values[uint8](c)[i] != 0)
 	}

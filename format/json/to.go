@@ -94,7 +94,7 @@ func (w *writer) patterned(dst []byte, c *batch.Column, i int, p format.TimePatt
 	default:
 		local = batch.Values[int64](c)[i]
 	}
-	w.memory = p.Write(w.memory[:0], local+offset, offset)
+	w.memory = p.Write(w.memory[:0], local+offset, offset, w.zone)
 	return format.AppendJSONString(dst, w.memory)
 }
 

@@ -70,8 +70,12 @@ def ddl(t):
     if isinstance(t, T.MapType):
         return "MAP<" + ddl(t.keyType) + ", " + ddl(t.valueType) + ">"
     if isinstance(t, T.StructType):
-        return "STRUCT<" + ", ".join(f.name + ": " + ddl(f.dataType) for f in t.fields) + ">"
+        return "STRUCT<" + ", ".join(quoted(f.name) + ": " + ddl(f.dataType) for f in t.fields) + ">"
     return t.simpleString().upper()
+
+
+def quoted(name):
+    return name if re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) else "`" + name.replace("`", "``") + "`"
 
 
 def evaluate(spark, query):
