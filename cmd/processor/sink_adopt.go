@@ -64,6 +64,9 @@ func flowsInto(p *plan.Pipeline, sink, flow string) (out []*plan.Flow, err error
 	}
 	e := fault.New(fault.SinkNotFound, "no flow writes a sink %q", sink)
 	slices.Sort(sinks)
+	if len(sinks) == 0 {
+		return nil, e.WithHint("the pipeline has none")
+	}
 	if near := option.Nearest(sink, sinks); near != "" {
 		return nil, e.WithHint("did you mean %q?", near)
 	}

@@ -123,3 +123,10 @@ func next(t *testing.T, args []string) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+func TestSinkAdoptWithoutSinks(t *testing.T) {
+	s := local(t, "CREATE STREAMING TABLE t AS SELECT k FROM STREAM read_files('in/*.json', format => 'json', schema => 'k INT');", nil)
+	if code, out := s.verb("sink", "adopt", "t"); code != exitFailure || !strings.Contains(out, "SINK_NOT_FOUND") || !strings.Contains(out, "the pipeline has none") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+}
