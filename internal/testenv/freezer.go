@@ -9,6 +9,7 @@ import (
 // taken, but no answer leaves. The zero Freezer is the network of the machine, and lets everything through.
 type Freezer struct {
 	Network func(network, address string) (net.Listener, error) // to listen on; nil: net.Listen
+	Address string                                              // of the one broker that freezes, among several; "" all
 
 	mu     sync.Mutex
 	thawed chan struct{} // closed at the end of a freeze; nil when there is none
@@ -47,7 +48,10 @@ func (f *Freezer) Listen(network, address string) (net.Listener, error) {
 		listen = net.Listen
 	}
 	l, err := listen(network, address)
-	return freezingListener{l, f}, err
+	if err != nil || f.Address != "" && l.Addr().String() != f.Address {
+		return l, err
+	}
+	return freezingListener{l, f}, nil
 }
 
 type freezingListener struct {

@@ -43,7 +43,9 @@ func (s *Source) fetchFrom(broker int32) {
 		if req == nil {
 			return
 		}
+		late := time.AfterFunc(s.opts.client.FetchWait+answerSlack, s.askMetadata) // another broker may lead now
 		resp, err := s.client.Broker(int(broker)).Request(s.ctx, req)
+		late.Stop()
 		if s.ctx.Err() != nil {
 			return
 		}

@@ -124,3 +124,46 @@ func TestFrozenBrokerAtTheEnd(t *testing.T) {
 		freezer.Thaw()
 	})
 }
+
+// A broker freezes and another one takes over what it led: reading goes on there, and does not wait until requests to the old one are given up.
+func TestFrozenBrokerIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var network kfake.VirtualNetwork
+		freezer := testenv.Freezer{Network: network.Listen, Address: "localhost:9001"}
+		b := testenv.Broker(t, broker.Options{Cluster: []kfake.Opt{kfake.NumBrokers(3), kfake.Ports(9000, 9001, 9002), kfake.ListenFn(freezer.Listen)}})
+		k := newCluster(t, b.Brokers(), kgo.Dialer(network.DialContext))
+		topic := k.topic(1)
+		move := func(to int32) {
+			t.Helper()
+			if err := b.Cluster().MoveTopicPartition(topic, 0, to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		move(1)
+		k.produce(topic, 0, "a")
+		told := make(chan client.Silence, 16)
+		m := client.NewMonitor(func(s client.Silence) { told <- s })
+		defer m.Close()
+		s := k.open(Config{Options: k.options(topic), Stream: true, Monitor: m, Dial: network.DialContext})
+		pos := start(t, s)
+		got, r := next(t, s, pos, batch.Limit{})
+		equal(t, got, "0@0=a")
+		began := time.Now()
+		freezer.Freeze()
+		move(2)
+		k.client = k.newClient(kgo.Dialer(network.DialContext), kgo.RequestTimeoutOverhead(time.Second)) // it may ask the frozen one first
+		k.produce(topic, 0, "b")
+		got, _ = next(t, s, pos.With(r), batch.Limit{})
+		equal(t, got, "0@1=b")
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if s := <-told; s.Node != 1 || s.Address != freezer.Address {
+			t.Errorf("got %+v", s)
+		}
+		freezer.Thaw()
+		if s := <-told; s.Node != 1 || s.Over == 0 {
+			t.Errorf("got %+v", s)
+		}
+	})
+}

@@ -181,11 +181,17 @@ func (s *Source) unheard() *partition {
 		if !p.wanted || p.next >= p.until {
 			continue
 		}
-		if at, asked := s.fetched[p.leader]; !p.ended || asked && time.Since(at) > s.opts.client.FetchWait+answerSlack {
+		if !p.ended || s.overdue(p.leader) {
 			return p
 		}
 	}
 	return nil
+}
+
+// overdue reports whether a broker has not answered a fetch in time. s.mu is held.
+func (s *Source) overdue(broker int32) bool {
+	at, asked := s.fetched[broker]
+	return asked && time.Since(at) > s.opts.client.FetchWait+answerSlack
 }
 
 var _ source.Source = (*Source)(nil)

@@ -93,21 +93,24 @@ func (s *Source) watch() {
 		case <-timer.C:
 		case <-s.stale:
 		}
-		parts, missing, err := s.metadata(s.ctx)
+		parts, missing, err := s.lookUpAgain()
 		if s.ctx.Err() != nil {
 			return
 		}
 		s.mu.Lock()
+		late := s.late()
 		if err == nil {
 			err = s.learn(parts, missing)
 		}
-		if err != nil {
+		if errors.Is(err, errSilent) {
+			late = true // the next one may answer
+		} else if err != nil {
 			s.trouble.note(noBroker, s.opts.client.Fault(s.ctx, err, "looking up %s", s.opts.name()))
 		} else {
 			delete(s.trouble, noBroker)
 		}
 		next := s.opts.client.MetadataAge
-		if len(s.trouble) > 0 || missing != "" {
+		if len(s.trouble) > 0 || missing != "" || late {
 			next = 500 * time.Millisecond
 		}
 		s.mu.Unlock()
@@ -117,6 +120,37 @@ func (s *Source) watch() {
 			return
 		}
 	}
+}
+
+// silentLookUp bounds a look-up while a broker is silent, which may be the one that is asked.
+const silentLookUp = 3 * time.Second
+
+var errSilent = errors.New("nobody has answered")
+
+// lookUpAgain is metadata, with errSilent when the broker that was asked is silent, as others are.
+func (s *Source) lookUpAgain() (parts []*partition, missing string, err error) {
+	s.mu.Lock()
+	late := s.late()
+	s.mu.Unlock()
+	if !late {
+		return s.metadata(s.ctx)
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, silentLookUp)
+	defer cancel()
+	if parts, missing, err = s.metadata(ctx); ctx.Err() != nil {
+		err = errSilent
+	}
+	return parts, missing, err
+}
+
+// late reports whether a broker has not answered a fetch in time. s.mu is held.
+func (s *Source) late() bool {
+	for broker := range s.fetched {
+		if s.overdue(broker) {
+			return true
+		}
+	}
+	return false
 }
 
 // askMetadata makes watch ask now.
