@@ -18,8 +18,8 @@ var texts = map[string]func(*Spec) (Function, error){
 	"lower":      changing(func() transform.Transformer { return cases.Lower(language.Und) }, asciiLower),
 	"initcap":    newInitcap,
 	"reverse":    newReverse,
-	"lpad":       plain(func(args []batch.Column, i int, out *batch.Builder) *fault.Error { return pad(args, i, out, true) }),
-	"rpad":       plain(func(args []batch.Column, i int, out *batch.Builder) *fault.Error { return pad(args, i, out, false) }),
+	"lpad":       newPad(true),
+	"rpad":       newPad(false),
 	"split_part": plain(splitPart), "substring_index": plain(substringIndex), "overlay": plain(overlay),
 	"array_join": newArrayJoin, "levenshtein": newLevenshtein, "find_in_set": plain(findInSet), "soundex": plain(soundex),
 	"chr": plain(chr), "unbase64": plain(unbase64),
@@ -88,6 +88,11 @@ func newInitcap(*Spec) (Function, error) {
 	var small, letter, memory []byte
 	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
 		memory = memory[:0]
+		if text := args[0].Text(i); isASCII(text) {
+			memory = asciiInitcap(memory, text)
+			out.AppendText(memory)
+			return nil
+		}
 		for text, more := args[0].Text(i), true; more; {
 			var word []byte
 			if word, text, more = bytes.Cut(text, []byte{' '}); len(word) > 0 {
@@ -105,6 +110,30 @@ func newInitcap(*Spec) (Function, error) {
 		out.AppendText(memory)
 		return nil
 	}), nil
+}
+
+func isASCII(text []byte) bool {
+	for _, c := range text {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func asciiInitcap(dst, text []byte) []byte {
+	first := true
+	for _, c := range text {
+		switch {
+		case first && c-'a' < 26:
+			c -= 'a' - 'A'
+		case !first && c-'A' < 26:
+			c += 'a' - 'A'
+		}
+		first = c == ' '
+		dst = append(dst, c)
+	}
+	return dst
 }
 
 // newReverse reverses the code points of a text, or the elements of an array.
@@ -148,31 +177,36 @@ func prefix(text []byte, n int) []byte {
 	return text[:at]
 }
 
-// pad brings a text to a number of code points, with the characters of another one in front or behind.
-func pad(args []batch.Column, i int, out *batch.Builder, left bool) *fault.Error {
-	text, n, fill := args[0].Text(i), max(int32At(&args[1], i), 0), args[2].Text(i)
-	have := utf8.RuneCount(text)
-	if have >= n || len(fill) == 0 {
-		out.AppendText(prefix(text, n))
-		return nil
+// newPad brings a text to a number of code points, with the characters of another one in front or behind.
+func newPad(left bool) func(*Spec) (Function, error) {
+	return func(*Spec) (Function, error) {
+		var memory []byte
+		return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
+			text, n, fill := args[0].Text(i), max(int32At(&args[1], i), 0), args[2].Text(i)
+			have := utf8.RuneCount(text)
+			if have >= n || len(fill) == 0 {
+				out.AppendText(prefix(text, n))
+				return nil
+			}
+			need, width := n-have, utf8.RuneCount(fill)
+			if need/width > maxText/len(fill) {
+				return tooLong("a text of %d characters", n)
+			}
+			memory = memory[:0]
+			if !left {
+				memory = append(memory, text...)
+			}
+			for range need / width {
+				memory = append(memory, fill...)
+			}
+			memory = append(memory, prefix(fill, need%width)...)
+			if left {
+				memory = append(memory, text...)
+			}
+			out.AppendText(memory)
+			return nil
+		}), nil
 	}
-	need, width := n-have, utf8.RuneCount(fill)
-	if need/width > maxText/len(fill) {
-		return tooLong("a text of %d characters", n)
-	}
-	padding := make([]byte, 0, (need/width+1)*len(fill)+len(text))
-	if !left {
-		padding = append(padding, text...)
-	}
-	for range need / width {
-		padding = append(padding, fill...)
-	}
-	padding = append(padding, prefix(fill, need%width)...)
-	if left {
-		padding = append(padding, text...)
-	}
-	out.AppendText(padding)
-	return nil
 }
 
 // maxText is as long as a text or array that a function makes up may be; no record is longer.
