@@ -2,10 +2,12 @@ package flow
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"sluice/batch"
 	"sluice/eventlog"
+	"sluice/fault"
 	"sluice/replaceusing"
 	"sluice/sink"
 	"sluice/state"
@@ -129,8 +131,8 @@ func (f *Flow) send(ctx context.Context, w *work, b *state.PlannedBatch, replay 
 	began := time.Now()
 	id := f.id(b.Number, replay)
 	id.Time, id.Tried = b.Time, b.Tried
-	if err := f.sink.Write(ctx, id, sink.Rows{Columns: b.Rows, Change: b.Change, Keys: b.Keys, Sequence: b.Sequence}); err != nil {
-		return err
+	if err := f.sink.Write(ctx, id, sink.Rows{Columns: b.Rows, Change: b.Change, Keys: b.Keys, Sequence: b.Sequence, Splits: w.rng.Splits}); err != nil {
+		return refused(err, b)
 	}
 	w.stages.Write = time.Since(began)
 	began = time.Now()
@@ -140,6 +142,20 @@ func (f *Flow) send(ctx context.Context, w *work, b *state.PlannedBatch, replay 
 	w.stages.Commit = time.Since(began)
 	f.done(w, b.Number)
 	return nil
+}
+
+// refused adds to what a sink says of a batch which one it is, and what it was made of.
+func refused(err error, b *state.PlannedBatch) error {
+	e, ok := err.(*fault.Error) // others have a cause that counts, such as the end of a context
+	if !ok || len(b.Range.Splits) == 0 {
+		return err
+	}
+	first := b.Range.Splits[0]
+	text := fmt.Sprintf("batch %d, of %s from %v up to %v", b.Number, first.Split, first.From, first.To)
+	if more := len(b.Range.Splits) - 1; more > 0 {
+		text += fmt.Sprintf(" and of %d more", more)
+	}
+	return e.Within("%s", text)
 }
 
 // finishPlanned sends the batch that an earlier run planned and did not commit. It evaluates nothing: the stored rows are

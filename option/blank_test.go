@@ -40,7 +40,7 @@ func TestABlankValueThatSaysSomething(t *testing.T) {
 	}
 }
 
-// A number of weeks that no clock counts is no short time.
+// what is no duration, or one that no clock counts, is refused, and is no short time.
 func TestParseDurationDoesNotOverflow(t *testing.T) {
 	for _, text := range []string{"2000000000 weeks", "200000 days", "1e9h", "7 d", "-1", "", " ", "foobar"} {
 		if d, err := ParseDuration(text); err == nil {

@@ -4,6 +4,7 @@ package sink
 
 import (
 	"context"
+	"fmt"
 
 	"sluice/batch"
 )
@@ -33,6 +34,21 @@ type Rows struct {
 	Change   []Change
 	Keys     batch.Keys
 	Sequence batch.Keys
+	Splits   []batch.SplitRange // what Columns.Pos counts the splits of
+}
+
+// Place names a row for messages: with where it came from, unless the batch is a replay, of which that is not known any more.
+func (r *Rows) Place(row int) string {
+	text := fmt.Sprintf("row %d of the batch", row)
+	pos := r.Columns.Pos
+	if pos.Len() <= row {
+		return text
+	}
+	text += fmt.Sprintf(", from %v", batch.Offset{At: pos.Offset[row], Index: pos.Index[row]})
+	if split := int(pos.Split[row]); split < len(r.Splits) {
+		text += " of " + r.Splits[split].Split
+	}
+	return text
 }
 
 // Change is what a row of a change feed means.

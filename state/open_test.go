@@ -27,7 +27,7 @@ func (g guarded) Lock(name string) (io.Closer, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: g.reason}
 }
 
-// A folder that this process may not write to is not one that another process holds: the error names the user to give
+// a folder that this process may not write to, since another user has it, is not one that another process holds: the error names the user to give
 // it to.
 func TestStorageThatIsNotOurs(t *testing.T) {
 	for _, reason := range []error{syscall.EACCES, syscall.EPERM, syscall.EROFS} {
@@ -38,7 +38,7 @@ func TestStorageThatIsNotOurs(t *testing.T) {
 	}
 }
 
-// D-57, A-95: a store that is in use names who uses it. After a kill -9 the next start needs no cleaning: TestMain of cmd/processor.
+// D-57, A-95: a store that is in use names who uses it. After a kill -9 the next start needs no cleaning: TestASecondDaemonIsRefused of cmd/processor.
 func TestStoreInUseNamesItsHolder(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(Options{Dir: dir, Pipeline: "p"})

@@ -210,7 +210,7 @@ func TestDryRunConnectToWhatIsDown(t *testing.T) {
 	}
 }
 
-// Something accepts and never answers: the check ends all the same, and says so (D-56).
+// Something accepts and never answers: the check ends all the same, and says so (D-56, A-100).
 func TestDryRunConnectEndsInTime(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -238,7 +238,7 @@ func TestDryRunConnectEndsInTime(t *testing.T) {
 	}
 }
 
-// Credentials that real Kafka refuses, and a topic that the user may not write, each at the option that is wrong.
+// credentials that real Kafka refuses, and a topic that the user may not write, each at the option that is wrong.
 func TestDryRunConnectWithWrongCredentials(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a container")

@@ -84,7 +84,7 @@ func TestRealTopicRecreated(t *testing.T) {
 	}
 }
 
-// A broker that is down when the daemon starts: status says so within seconds, and the flows go on when it comes up; and
+// a broker that is down when the daemon starts: status says so within seconds, and the flows go on when it comes up; and
 // once more when it goes down while they run.
 func TestRealBrokerDownAtStart(t *testing.T) {
 	s := newSite(t, testenv.Kafka(t), two)

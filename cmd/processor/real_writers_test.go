@@ -251,7 +251,7 @@ func TestRealLostIdentity(t *testing.T) {
 	}
 }
 
-// D-18, D-57: a daemon that stands still while another goes on from a copy of its store. The newer one wins, the older one stops
+// D-18, D-57, A-72: a daemon that stands still while another goes on from a copy of its store. The newer one wins, the older one stops
 // with FENCED where it would have written, and every record is delivered once.
 func TestRealRace(t *testing.T) {
 	w := newWriting(t)

@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -27,13 +26,13 @@ type records struct {
 }
 
 type recordBuffers struct {
-	rows    []kgo.Record
-	row     []int32 // the row that each record was made of
-	columns *batch.Columns
-	out     []*kgo.Record
-	values  encoded
-	keys    encoded
-	tuples  batch.Keys
+	rows   []kgo.Record
+	row    []int32 // the row that each record was made of
+	batch  *sink.Rows
+	out    []*kgo.Record
+	values encoded
+	keys   encoded
+	tuples batch.Keys
 }
 
 // encoded is what an encoder wrote: the i-th record ends at ends[i].
@@ -76,7 +75,7 @@ func (r *records) forget() { r.buffers = recordBuffers{} }
 // build makes the records of a batch.
 func (r *records) build(id batch.ID, rows *sink.Rows) ([]*kgo.Record, error) {
 	b := &r.buffers
-	b.columns = &rows.Columns
+	b.batch = rows
 	n := rows.Columns.Len
 	if n == 0 {
 		return nil, nil
@@ -197,18 +196,9 @@ func normalize[T float32 | float64](values []T) {
 func (r *records) position(err error, row int) error {
 	e := fault.From(err)
 	if e.Detail == "" && row >= 0 {
-		e.WithDetail("%s", place(r.buffers.columns, row))
+		e.WithDetail("%s", r.buffers.batch.Place(row))
 	}
 	return e
-}
-
-// place names a row of a batch.
-func place(c *batch.Columns, row int) string {
-	text := fmt.Sprintf("row %d of the batch", row)
-	if c.Pos.Len() > row {
-		text += fmt.Sprintf(", position %v", batch.Offset{At: c.Pos.Offset[row], Index: c.Pos.Index[row]})
-	}
-	return text
 }
 
 // fault codes why a record was not taken.
@@ -216,7 +206,7 @@ func (r *records) fault(s *Sink, rec *kgo.Record, err error) error {
 	b := &r.buffers
 	at := "a row"
 	if i := slices.Index(b.out, rec); i >= 0 {
-		at = place(b.columns, int(b.row[i]))
+		at = b.batch.Place(int(b.row[i]))
 	}
 	size := len(rec.Key) + len(rec.Value)
 	switch {

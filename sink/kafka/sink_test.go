@@ -263,19 +263,20 @@ func TestFenced(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	onEach(t, func(t *testing.T, k *cluster) {
 		topic := k.topic(1, nil)
-		s := k.open(topic, "kafka.max.request.size", "2000", "kafka.compression.type", "none")
-		big := rowsOf("a 1", strings.Repeat("x", 3000)+" 2")
-		big.Columns.Pos = batch.Positions{Split: make([]int32, 2), Offset: []int64{7, 8}, Index: []int32{0, 1}}
-		mustFail(t, s.Write(context.Background(), id(topic, 1, 0, 0), big), fault.SinkRecordTooLarge, "row 1", "position 8.1", "2000", topic)
+		s := k.open(topic, "kafka.compression.type", "none")
+		big := rowsOf("a 1", strings.Repeat("x", 1_200_000)+" 2")
+		big.Columns.Pos = batch.Positions{Split: []int32{0, 1}, Offset: []int64{7, 8}, Index: []int32{0, 1}}
+		big.Splits = []batch.SplitRange{{Split: "in/0"}, {Split: "in/1"}}
+		mustFail(t, s.Write(context.Background(), id(topic, 1, 0, 0), big), fault.SinkRecordTooLarge, "row 1", "from 8.1 of in/1", "makes a record of 12000", "the key", "1048576", topic)
 		write(t, s, id(topic, 1, 0, 0), rowsOf("a 1"))
 		if got := k.records(topic); len(got) != 1 {
 			t.Errorf("half a batch is there:\n%s", show(got))
 		}
-		// The topic's own limit.
-		small := "1000"
-		limited := k.topic(1, map[string]*string{"max.message.bytes": &small})
-		s = k.open(limited, "kafka.compression.type", "none")
-		err := s.Write(context.Background(), id(limited, 1, 0, 0), rowsOf(strings.Repeat("x", 3000)+" 2"))
+		// The topic's own limit, of 1 MB.
+		most := "1000000"
+		limited := k.topic(1, map[string]*string{"max.message.bytes": &most})
+		s = k.open(limited, "kafka.compression.type", "none", "kafka.max.request.size", "2000000")
+		err := s.Write(context.Background(), id(limited, 1, 0, 0), big)
 		mustFail(t, err, fault.SinkRecordTooLarge, limited)
 
 		typo := topic + "x"

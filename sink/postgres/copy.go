@@ -10,6 +10,7 @@ import (
 	"sluice/fault"
 	"sluice/format"
 	"sluice/format/json"
+	"sluice/sink"
 )
 
 // copier writes rows as PostgreSQL's COPY ... (FORMAT binary) wants them. Its buffers are used again.
@@ -64,8 +65,9 @@ var copyHeader = []byte("PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 type extra func(b []byte, row int) []byte
 
 // encode returns the rows that index names (all where it is nil) as one COPY stream. after adds columns behind the rows'.
-func (c *copier) encode(rows *batch.Columns, index []int32, after ...extra) ([]byte, error) {
-	if err := c.prepare(rows); err != nil {
+func (c *copier) encode(r *sink.Rows, index []int32, after ...extra) ([]byte, error) {
+	rows := &r.Columns
+	if err := c.prepare(r); err != nil {
 		return nil, err
 	}
 	n := rows.Len
@@ -82,7 +84,7 @@ func (c *copier) encode(rows *batch.Columns, index []int32, after ...extra) ([]b
 		for j := range c.columns {
 			var err error
 			if b, err = c.columns[j].append(b, &rows.Cols[j], row); err != nil {
-				return nil, c.refuse(rows, j, row, err)
+				return nil, c.refuse(r, j, row, err)
 			}
 		}
 		for _, add := range after {
@@ -94,7 +96,8 @@ func (c *copier) encode(rows *batch.Columns, index []int32, after ...extra) ([]b
 }
 
 // prepare writes the columns that go over as JSON.
-func (c *copier) prepare(rows *batch.Columns) (err error) {
+func (c *copier) prepare(r *sink.Rows) (err error) {
+	rows := &r.Columns
 	for j := range c.columns {
 		col := &c.columns[j]
 		if col.json == nil {
@@ -102,21 +105,17 @@ func (c *copier) prepare(rows *batch.Columns) (err error) {
 		}
 		one := batch.Columns{Fields: []batch.Field{col.field}, Cols: rows.Cols[j : j+1], Len: rows.Len}
 		if col.texts, col.ends, err = col.json.Encode(col.texts[:0], col.ends[:0], &one, 0, rows.Len); err != nil {
-			return c.refuse(rows, j, len(col.ends)-1, err)
+			return c.refuse(r, j, len(col.ends)-1, err)
 		}
 	}
 	return nil
 }
 
 // refuse says which value of which row has no form in the table.
-func (c *copier) refuse(rows *batch.Columns, column, row int, err error) error {
-	e := fault.New(fault.SinkRefusedValue, "table %s, column %s: %v", c.table, c.columns[column].field.Name, fault.Payload(err.Error())).
-		WithDetail("row %d of the batch", row).
+func (c *copier) refuse(rows *sink.Rows, column, row int, err error) error {
+	return fault.New(fault.SinkRefusedValue, "table %s, column %s: %v", c.table, c.columns[column].field.Name, fault.Payload(err.Error())).
+		WithDetail("%s", rows.Place(row)).
 		WithHint("change the value in the flow's query, with replace() or CASE, or drop the row with an expectation")
-	if rows.Pos.Len() > row {
-		e.WithDetail("row %d of the batch, position %v", row, batch.Offset{At: rows.Pos.Offset[row], Index: rows.Pos.Index[row]})
-	}
-	return e
 }
 
 type refusal string

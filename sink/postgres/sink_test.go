@@ -230,7 +230,7 @@ func TestRefusedValues(t *testing.T) {
 	bad := rowsOf("a 1 x", "b 2 y")
 	bad.Columns.Cols[2].Bytes[1] = 0
 	bad.Columns.Pos = batch.Positions{Split: make([]int32, 2), Offset: []int64{7, 8}, Index: []int32{0, 3}}
-	mustFail(t, s.Write(ctx, id(1, 0, 0), bad), fault.SinkRefusedValue, `"out"`, "column v", "NUL", "row 1", "position 8.3")
+	mustFail(t, s.Write(ctx, id(1, 0, 0), bad), fault.SinkRefusedValue, `"out"`, "column v", "NUL", "row 1", "from 8.3")
 	bad.Columns.Cols[2].Bytes[1] = 0xff
 	mustFail(t, s.Write(ctx, id(1, 0, 0), bad), fault.SinkRefusedValue, "UTF-8")
 	mustFail(t, s.Write(ctx, id(1, 0, 0), rowsOf("abc 1 x", "abcd 1 x")), fault.PostgresRefused, "22001", "line 2")

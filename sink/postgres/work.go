@@ -76,7 +76,7 @@ func (s *Sink) planAppend(rows *sink.Rows) (*work, error) {
 			return b
 		})
 	}
-	data, err := t.copier.encode(&rows.Columns, nil, after...)
+	data, err := t.copier.encode(rows, nil, after...)
 	return &work{copySQL: fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary)", t.name, strings.Join(columns, ", ")), data: data}, err
 }
 
@@ -99,7 +99,7 @@ func (s *Sink) planKeyed(rows *sink.Rows) (*work, error) {
 		return nil, err
 	}
 	t := s.table
-	data, err := t.copier.encode(&rows.Columns, index, func(b []byte, i int) []byte {
+	data, err := t.copier.encode(rows, index, func(b []byte, i int) []byte {
 		b = fixed(b, 1)
 		if live[i] {
 			return append(b, 1)

@@ -63,6 +63,7 @@ func emptyBatch(t *testing.T, k Kind) {
 	compare(t, Lines(t, target.Read(t, false)), Lines(t, rows))
 }
 
+// a batch that failed and is sent again is there, all of it, and so is what comes after it.
 func failedWrite(t *testing.T, k Kind) {
 	target := k.New(t, simpleFields)
 	s := opened(t, target, batch.ID{}, false)

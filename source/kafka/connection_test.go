@@ -192,7 +192,7 @@ func secure(t *testing.T, brokers []string, c testenv.Certificate, embedded bool
 	mustFail(t, k.source(topic).Check(within(t, time.Minute)), fault.KafkaUnavailable, "security.protocol")
 }
 
-// TLS to a port without TLS is final.
+// TLS to a port without TLS.
 func TestTLSToAPlainPort(t *testing.T) {
 	onEach(t, func(t *testing.T, k *cluster) {
 		err := k.source("t", "kafka.security.protocol", "SSL").Check(within(t, time.Minute))

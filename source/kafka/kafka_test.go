@@ -98,6 +98,16 @@ func (k *cluster) produce(topic string, partition int32, values ...string) {
 	}
 }
 
+// many writes n records of the value v.
+func (k *cluster) many(topic string, partition int32, n int) {
+	k.t.Helper()
+	records := make([]*kgo.Record, n)
+	for i := range records {
+		records[i] = &kgo.Record{Topic: topic, Partition: partition, Value: []byte("v")}
+	}
+	k.send(records...)
+}
+
 func (k *cluster) send(records ...*kgo.Record) {
 	k.t.Helper()
 	if err := k.client.ProduceSync(context.Background(), records...).FirstErr(); err != nil {

@@ -70,6 +70,39 @@ func TestRecordsGone(t *testing.T) {
 	})
 }
 
+// A-69: retention overtakes a reader that is connected, and that an open transaction holds up: it has read 100 of 900 records when the log
+// starts at 500. It says so in the Read that is under way, and one that may lose data goes on with what is there, without a new start.
+func TestRecordsGoneWhileConnected(t *testing.T) {
+	onEach(t, func(t *testing.T, k *cluster) {
+		topic := k.topic(1)
+		k.many(topic, 0, 100)
+		open := k.begin(topic, 0, "b")
+		k.many(topic, 0, 799)
+		stops, goesOn := k.source(topic), k.source(topic, "allow_data_loss", "true")
+		pos := start(t, stops)
+		for _, s := range []*Source{stops, goesOn} {
+			got, r := next(t, s, pos, batch.Limit{})
+			if len(got) != 100 || r.Splits[0].To.At != 100 {
+				t.Fatalf("%d rows, %+v", len(got), r)
+			}
+			await(t, s, pos.With(r), false) // it has nothing else, and waits
+		}
+		pos[0].Next.At = 100
+		k.deleteRecords(topic, 0, 500)
+		_, _, _, err := stops.Read(within(t, time.Minute), pos, batch.Limit{})
+		mustFail(t, err, fault.DataLoss, topic, "partition 0", "offsets 100 to 499", "allow_data_loss")
+		got, r := next(t, goesOn, pos, batch.Limit{})
+		if x := r.Splits[0]; len(got) != 0 || x.From.At != 100 || x.To.At != 500 || x.Lost != 400 {
+			t.Errorf("the gap is not recorded: %d rows, %+v", len(got), x)
+		}
+		open.end(kgo.TryCommit)
+		rest, _ := drain(t, goesOn, pos.With(r), end(t, goesOn))
+		if len(rest) != 400 || rest[0] != "0@500=v" || rest[399] != "0@899=v" {
+			t.Errorf("%d rows", len(rest))
+		}
+	})
+}
+
 // FR-O1, D-6: what lies between the start of a flow and where it stands, and is before the start of the log today.
 func TestGone(t *testing.T) {
 	onEach(t, func(t *testing.T, k *cluster) {
@@ -152,7 +185,7 @@ func TestTopicRecreated(t *testing.T) {
 	})
 }
 
-// A position beyond the end: a broker without topic ids shows a new topic so, and an unclean election lost records.
+// A-67: a position beyond the end: a broker without topic ids shows a new topic so, and an unclean election lost records.
 func TestPositionBeyondTheEnd(t *testing.T) {
 	onEach(t, func(t *testing.T, k *cluster) {
 		topic := k.topic(1)
@@ -180,7 +213,26 @@ func TestTopicDeletedWhileRunning(t *testing.T) {
 	})
 }
 
-// D-56, A-98: a topic that does not exist fails with near names, and is not created by asking.
+// D-56, A-98: a topic that does not exist fails with near names, and is not created by asking, whether brokers make topics that are asked for
+// or not.
+func TestMistypedTopic(t *testing.T) {
+	for name, opts := range map[string][]kfake.Opt{"auto create off": nil, "auto create on": {kfake.AllowAutoTopicCreation()}} {
+		t.Run(name, func(t *testing.T) {
+			b := testenv.Broker(t, broker.Options{Topics: map[string]int32{"orders": 1}, Cluster: opts})
+			k := newCluster(t, b.Brokers())
+			for range 2 {
+				_, err := k.source("ordres").Start(within(t, time.Minute))
+				mustFail(t, err, fault.UnknownTopic, "ordres", `did you mean "orders"?`)
+				mustFail(t, k.source("ordres").Check(within(t, time.Minute)), fault.UnknownTopic)
+			}
+			topics, err := k.admin.ListTopics(t.Context())
+			if err != nil || topics.Has("ordres") || !topics.Has("orders") {
+				t.Errorf("%v %v", topics.Names(), err)
+			}
+		})
+	}
+}
+
 func TestMissingTopic(t *testing.T) {
 	onEach(t, func(t *testing.T, k *cluster) {
 		topic := k.topic(1)

@@ -12,6 +12,8 @@ import (
 
 	"sluice/batch"
 	"sluice/fault"
+	"sluice/internal/broker"
+	"sluice/internal/testenv"
 	"sluice/source"
 )
 
@@ -150,22 +152,26 @@ func TestTransactions(t *testing.T) {
 func TestDrainAgainstAnOpenTransaction(t *testing.T) {
 	onEach(t, func(t *testing.T, k *cluster) {
 		topic := k.topic(1)
-		k.produce(topic, 0, "a")
+		k.many(topic, 0, 200)
 		open := k.begin(topic, 0, "b")
-		k.produce(topic, 0, "c")
+		k.many(topic, 0, 1462)
 		s := k.open(Config{Options: k.options(topic), DrainTimeout: 2 * time.Second})
 		until := end(t, s)
-		if until[0].Next.At != 3 {
+		if until[0].Next.At != 1663 {
 			t.Fatalf("the end is %v, not the high watermark", until)
 		}
-		got, r := next(t, s, start(t, s), batch.Limit{Until: until})
-		equal(t, got, "0@0=a")
-		pos := start(t, s).With(r)
+		pos := start(t, s)
+		for read := 0; read < 200; {
+			got, r := next(t, s, pos, batch.Limit{Until: until})
+			read, pos = read+len(got), pos.With(r)
+		}
 		_, _, _, err := s.Read(within(t, time.Minute), pos, batch.Limit{Until: until})
-		mustFail(t, err, fault.OpenTransaction, topic, "partition 0", "offset 1", "producer id", "transactional id")
+		mustFail(t, err, fault.OpenTransaction, topic, "partition 0", "offset 200", "producer id", "transactional id")
 		open.end(kgo.TryCommit)
-		got, _ = drain(t, s, pos, until)
-		equal(t, got, "0@1=b", "0@2=c")
+		got, _ := drain(t, s, pos, until)
+		if len(got) != 1463 || got[0] != "0@200=b" || got[1462] != "0@1662=v" {
+			t.Errorf("%d rows, the first is %s", len(got), got[0])
+		}
 	})
 }
 
@@ -193,6 +199,45 @@ func TestHolesOfDeletedAndCompactedRecords(t *testing.T) {
 			}
 		}
 	})
+}
+
+// of offsets 0 to 1000 compaction has left 0, 7, 8 and 1000, and the end is 1001. Then the record at 1000, the last before that end,
+// goes, too: a drain to it comes to its end all the same, and what is read next is what stands behind it.
+func TestOffsetsThatCompactionLeaves(t *testing.T) {
+	b := testenv.Broker(t, broker.Options{})
+	k := newCluster(t, b.Brokers())
+	topic := k.topic(1, "cleanup.policy", "compact", "min.cleanable.dirty.ratio", "0.001", "delete.retention.ms", "0", "min.compaction.lag.ms", "0", "segment.bytes", "1")
+	records := make([]*kgo.Record, 1001)
+	for i := range records {
+		records[i] = &kgo.Record{Topic: topic, Key: []byte("often"), Value: []byte("v")}
+	}
+	for _, at := range []int{0, 7, 8} {
+		records[at].Key = fmt.Append(nil, at)
+	}
+	k.send(records[:1000]...)
+	k.send(records[1000])
+	s := k.source(topic)
+	from, until := start(t, s), end(t, s)
+	roll := func(offset int64) { // the last segment is not compacted
+		k.send(&kgo.Record{Topic: topic, Key: fmt.Append(nil, "at ", offset), Value: []byte("last")})
+		b.Cluster().Compact()
+	}
+	roll(1001)
+	if until[0].Next.At != 1001 {
+		t.Fatalf("the end is %v", until)
+	}
+	got, pos := drain(t, s, from, until)
+	equal(t, got, "0@0=v", "0@7=v", "0@8=v", "0@1000=v")
+	if pos[0].Next.At != 1001 {
+		t.Errorf("it goes on at %v", pos)
+	}
+	k.send(&kgo.Record{Topic: topic, Key: []byte("often"), Value: []byte("newer")}) // 1002, so that 1000 goes
+	roll(1003)
+	s = k.source(topic)
+	got, pos = drain(t, s, from, until)
+	equal(t, got, "0@0=v", "0@7=v", "0@8=v")
+	got, _ = next(t, s, pos, batch.Limit{})
+	equal(t, got, "0@1001=last", "0@1002=newer", "0@1003=last")
 }
 
 // empty partitions, an empty topic, a topic whose records were all deleted.
