@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"sluice/batch"
 	"sluice/eventlog"
@@ -46,5 +48,26 @@ func TestHeld(t *testing.T) {
 	w.Held("f", nil)
 	if got = w.Status().Flows[0].Positions; len(got) != 2 || got[1] != (Position{Split: "in/1", Next: "7"}) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// a sink that has had its batch in hand for minutes is a reason not to be ready, and status says since when.
+func TestASlowSinkIsAReason(t *testing.T) {
+	w := NewWatch("p", "v", "u", true)
+	w.Listen(&eventlog.UpdateProgress{State: "RUNNING"})
+	for _, c := range []struct {
+		ago   time.Duration
+		ready bool
+	}{{patience - time.Minute, true}, {10 * time.Minute, false}} {
+		since := time.Now().Add(-c.ago)
+		w.Sending("f", since)
+		s := w.Status()
+		if at := s.Flows[0].SendingSince; s.Ready != c.ready || at == nil || !at.Equal(since) || !c.ready && !strings.HasPrefix(s.Reasons[0], "flow f waits: its sink has had a batch in hand since ") {
+			t.Errorf("%v: %+v", c, s)
+		}
+	}
+	w.Sending("f", time.Time{})
+	if s := w.Status(); !s.Ready || s.Flows[0].SendingSince != nil {
+		t.Errorf("%+v", s)
 	}
 }

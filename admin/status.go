@@ -91,6 +91,7 @@ type Flow struct {
 	Expectations []eventlog.Expectation  `json:"expectations,omitempty"`
 	ColumnErrors []eventlog.ColumnErrors `json:"column_errors,omitempty"`
 	Positions    []Position              `json:"positions"`
+	SendingSince *time.Time              `json:"sending_since,omitempty"`  // the sink has had a batch in hand
 	Silent       []SilentBroker          `json:"silent_brokers,omitempty"` // the longest silence first
 	Progress     *Progress               `json:"progress,omitempty"`
 	Rate         float64                 `json:"records_per_second"` // over the last seconds

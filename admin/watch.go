@@ -164,6 +164,17 @@ func (w *Watch) Behind(flow, split string, next batch.Offset, records int64) {
 	w.flow(flow).put(p)
 }
 
+// Sending says since when the sink of a flow has had a batch in hand. With the zero time it has none.
+func (w *Watch) Sending(flow string, since time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := w.flow(flow)
+	if f.SendingSince = nil; !since.IsZero() {
+		since = since.UTC()
+		f.SendingSince = &since
+	}
+}
+
 // Held says in which splits of a flow records are there that must not be read yet, and why. It stands until it is called again.
 func (w *Watch) Held(flow string, held []Position) {
 	w.mu.Lock()
@@ -251,6 +262,9 @@ func (f *watched) show(now time.Time) Flow {
 	return out
 }
 
+// patience is how long a sink may have a batch in hand before the daemon is not ready. The batch is waited for all the same.
+const patience = 5 * time.Minute
+
 // reasons says why the daemon is not ready: the run has not begun or is ending, or a flow does not do its job.
 func reasons(s *Status) (why []string) {
 	if u := &s.Update; u.State != "RUNNING" && u.State != "COMPLETED" {
@@ -260,6 +274,9 @@ func reasons(s *Status) (why []string) {
 		f := &s.Flows[i]
 		if f.Status == eventlog.Failed || f.Status == eventlog.Skipped {
 			why = append(why, fmt.Sprintf("flow %s is %s%s", f.Name, f.Status, because(f.Error, f.Reason)))
+		}
+		if since := f.SendingSince; since != nil && s.Now.Sub(*since) > patience {
+			why = append(why, fmt.Sprintf("flow %s waits: its sink has had a batch in hand since %s", f.Name, since.Format(time.RFC3339)))
 		}
 		for _, s := range f.Silent {
 			why = append(why, fmt.Sprintf("flow %s waits: %s", f.Name, s.Text))

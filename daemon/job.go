@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"sluice/backfill"
 	"sluice/batch"
@@ -202,6 +203,10 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 			return err
 		}
 		defer c.Sink.Close()
+		c.Sending = func(since time.Time) {
+			d.watch.Sending(j.plan.Name, since)
+			d.measured.Sending(j.plan.Name, since)
+		}
 	} else {
 		c.Table, c.Shared = d.tables[j.plan.Table.Name], d.shared(j.plan.Table)
 	}

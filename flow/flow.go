@@ -33,6 +33,7 @@ type Config struct {
 	Emit      eventlog.Listener
 	Show      func(rows batch.Columns, row int) string // a record for the message of a violated expectation
 	Unseen    func() []format.Unseen                   // columns that no record has had so far, of the source's goroutine; nil when nobody is to be told
+	Sending   func(since time.Time)                    // told when the sink gets a batch, and with the zero time when it has answered; may be nil
 	Waiting   func() string                            // asked each second of a run: why the source returns nothing, "" when nothing is there; may be nil
 }
 
@@ -52,6 +53,7 @@ type Flow struct {
 	interval  time.Duration
 	emit      eventlog.Listener
 	show      func(batch.Columns, int) string
+	sending   func(time.Time)
 	waiting   func() string
 	unseen    func() []format.Unseen // nil once it was asked
 	looked    int64                  // records until then
@@ -77,7 +79,7 @@ type Flow struct {
 // New returns a flow that has not read anything yet.
 func New(c Config) *Flow {
 	f := &Flow{plan: c.Plan, store: c.Store, state: c.State, table: c.Table, shared: c.Shared, sink: c.Sink, source: c.Source, statement: c.Statement,
-		limit: c.Limit, turn: c.Turn, interval: c.Interval, emit: c.Emit, show: c.Show, waiting: c.Waiting, unseen: c.Unseen, fresh: c.State.NextBatch() == 0}
+		limit: c.Limit, turn: c.Turn, interval: c.Interval, emit: c.Emit, show: c.Show, waiting: c.Waiting, sending: c.Sending, unseen: c.Unseen, fresh: c.State.NextBatch() == 0}
 	for _, check := range c.Plan.Checks {
 		f.checks = append(f.checks, expect.Check{Name: check.Name, Action: actions[check.Action]})
 	}

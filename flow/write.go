@@ -131,6 +131,10 @@ func (f *Flow) send(ctx context.Context, w *work, b *state.PlannedBatch, replay 
 	began := time.Now()
 	id := f.id(b.Number, replay)
 	id.Time, id.Tried = b.Time, b.Tried
+	if f.sending != nil {
+		f.sending(began)
+		defer f.sending(time.Time{})
+	}
 	if err := f.sink.Write(ctx, id, sink.Rows{Columns: b.Rows, Change: b.Change, Keys: b.Keys, Sequence: b.Sequence, Splits: w.rng.Splits}); err != nil {
 		return refused(err, b)
 	}

@@ -137,6 +137,15 @@ func (m *Metrics) Behind(flow, split string, records int64) {
 	}
 }
 
+// Sending sets since when the sink of a flow has had a batch in hand. With the zero time it has none.
+func (m *Metrics) Sending(flow string, since time.Time) {
+	if since.IsZero() {
+		m.sending.DeleteLabelValues(flow)
+		return
+	}
+	m.sending.WithLabelValues(flow).Set(float64(since.UnixMilli()) / 1000)
+}
+
 // Held sets since when open transactions hold back records of a flow's partitions; those that are not named are not held.
 func (m *Metrics) Held(flow string, since map[string]time.Time) {
 	m.held.DeletePartialMatch(prometheus.Labels{"flow": flow})

@@ -69,6 +69,7 @@ type Metrics struct {
 	lag            *prometheus.GaugeVec
 	silent         *prometheus.GaugeVec
 	held           *prometheus.GaugeVec
+	sending        *prometheus.GaugeVec
 	backfill       *prometheus.GaugeVec
 
 	storeCommit prometheus.Observer
@@ -129,6 +130,7 @@ func New(r prometheus.Registerer) *Metrics {
 	m.backlogCommits = reg.gauge("backlog_commits", "Commits of a table that the flow has not read yet, as of its last batch.", "flow", "split")
 	m.lag = reg.gauge("lag_seconds", "Batch time minus the time of the last record read from a Kafka partition while records lag, else 0.", "flow", "split")
 	m.silent = reg.gauge("broker_silence_start_time_seconds", "Unix time since when a Kafka broker has not answered a flow, though it keeps its connections open; there is no such series when all answer.", "flow", "broker")
+	m.sending = reg.gauge("sink_write_start_time_seconds", "Unix time at which the sink of a flow got the batch that it has in hand; there is no such series when it has none.", "flow")
 	m.held = reg.gauge("open_transaction_start_time_seconds", "Unix time at which the open transaction began that holds back records of a Kafka partition; there is no such series when none does.", "flow", "split")
 	m.backfill = reg.gauge("backfill_progress_ratio", "Share of a bounded input that was read; 1 is drained.", "flow")
 

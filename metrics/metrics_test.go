@@ -77,6 +77,9 @@ func full() (*Metrics, *prometheus.Registry) {
 	for _, e := range everything {
 		m.Listen(e)
 	}
+	m.Sending("publish", at)
+	m.Sending("live", at)
+	m.Sending("live", time.Time{})
 	m.Held("live", map[string]time.Time{"ticks/0": at, "ticks/1": at})
 	m.Held("publish", map[string]time.Time{"other/0": at})
 	m.Held("publish", nil)
@@ -169,6 +172,8 @@ func TestValues(t *testing.T) {
 		{"sluice_open_transaction_start_time_seconds", "flow=live,split=ticks/0", absent},
 		{"sluice_open_transaction_start_time_seconds", "flow=live,split=ticks/1", 10.5},
 		{"sluice_open_transaction_start_time_seconds", "flow=publish,split=other/0", absent},
+		{"sluice_sink_write_start_time_seconds", "flow=publish", 10},
+		{"sluice_sink_write_start_time_seconds", "flow=live", absent},
 		{"sluice_backlog_commits", "flow=publish,split=main.ticks", 3},
 		{"sluice_backlog_records", "flow=publish,split=main.ticks", absent},
 		{"sluice_backfill_progress_ratio", "flow=history", 0.25},

@@ -28,14 +28,17 @@ func TestTiesAreTheSameInACopy(t *testing.T) {
 	d := a.start()
 	holds(a)
 	d.kill()
-	holds(a) // the stopped store
+	d = a.start() // what was not synced yet is read again
+	holds(a)
+	d.stop(exitOK)
+	holds(a)
 	restored := daemonOf(t, from, "in")
 	if err := os.CopyFS(filepath.Join(restored.dir, "state"), os.DirFS(filepath.Join(a.dir, "state"))); err != nil {
 		t.Fatal(err)
 	}
 	holds(restored)
-	d = a.start()
-	holds(a)
+	d = restored.start()
+	holds(restored)
 	d.stop(exitOK)
 	second := daemonOf(t, from, "in")
 	d = second.start()

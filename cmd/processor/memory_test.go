@@ -307,8 +307,12 @@ CREATE FLOW to_files AS INSERT INTO SINK files BY NAME SELECT k, id FROM STREAM(
 		return f.Written > 0 && strings.Contains(f.Reason, "waiting")
 	})
 	slow := []string{"table", "topic"}
+	flows := map[string]string{"table": "to_slow", "topic": "to_direct"}
 	for _, sink := range slow {
 		s.until("the batch of the "+sink, func() bool { return s.file("rows."+sink) != "" })
+		if d.flow(flows[sink]).SendingSince == nil {
+			t.Errorf("status does not say since when the program behind the %s has it", sink)
+		}
 		if got := s.file("batches." + sink); strings.Count(got, "\n") != 1 {
 			t.Errorf("the program behind the %s has got\n%s", sink, got)
 		}
