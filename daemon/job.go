@@ -50,7 +50,8 @@ type order struct {
 func (j *job) scheduled() schedule.Job {
 	return schedule.Job{
 		Flow:    j.plan,
-		Drained: func() bool { _, done := j.state.Completed(); return done && j.state.Quarantined().Ordered == 0 },
+		Drained: func() bool { _, done := j.state.Completed(); return done },
+		Ordered: func() bool { return j.state.Quarantined().Ordered > 0 },
 		Batches: j.count,
 		Run:     j.run,
 	}

@@ -18,12 +18,17 @@ type Job struct {
 	Flow *plan.Flow
 	// Drained reports whether a once flow has completed in this generation, in this run or an earlier one (DO-18).
 	Drained func() bool
+	// Ordered reports whether a once flow has something to do although it has drained: records to replay (D-31). It may be nil.
+	Ordered func() bool
 	// Batches is the number of batches committed since the job was made: a retry that got further starts to count anew.
 	Batches func() uint64
 	// Run works until the flow's end, or until take ends, and then returns nil; do ends when even the current batch must be
 	// given up. Say reports what the flow is doing, in a few words.
 	Run func(take, do context.Context, say func(reason string)) error
 }
+
+// through reports whether a once flow has nothing to do.
+func (j *Job) through() bool { return j.Drained() && (j.Ordered == nil || !j.Ordered()) }
 
 // Config is a run of a pipeline.
 type Config struct {
@@ -129,7 +134,7 @@ func (r *run) over(name string) bool {
 		return state.Retry == 0
 	case eventlog.Completed, eventlog.Idle:
 		j := r.jobs[name]
-		return j.Flow.Once && !j.Drained()
+		return j.Flow.Once && !j.through()
 	}
 	return false
 }
@@ -143,7 +148,7 @@ func (r *run) start(take, do context.Context) {
 			if r.Board.State(name).Status != eventlog.Queued || !r.Continuous && len(r.live) >= r.Concurrent {
 				continue
 			}
-			if j.Flow.Once && j.Drained() {
+			if j.Flow.Once && j.through() {
 				r.Board.set(name, eventlog.Idle, "drained in an earlier run", nil, 0)
 				again = true
 				continue
