@@ -152,6 +152,42 @@ func TestFusedFromJSON(outer *testing.T) {
 	})
 }
 
+// Rows that a condition leaves over get what is theirs, in every chunk: of the same document, read ahead or late.
+func TestPartsOfSomeRows(t *testing.T) {
+	const n = 5000
+	a, b := texts(), batch.NewBuilder(batch.Of(batch.Binary), n)
+	for i := range n {
+		a.AppendString([]string{"x", "y"}[i%2])
+		b.AppendString(fmt.Sprintf(`{"n":%d,"s":{"text":"the text of %d","l":[%d]}}`, i, i, i))
+	}
+	in := columns([]batch.Field{field("a", str), field("b", batch.Of(batch.Binary))}, a, b)
+	const call = "from_json(string(b), 'n INT, s STRUCT<text: STRING, l: ARRAY<INT>>')"
+	for where, keeps := range map[string]func(int) bool{
+		call + ".n % 7 = 3":                  func(i int) bool { return i%7 == 3 },
+		"a = 'x'":                            func(i int) bool { return i%2 == 0 },
+		"a = 'y' AND " + call + ".n % 5 = 0": func(i int) bool { return i%2 == 1 && i%5 == 0 },
+	} {
+		s := prepare(t, open(t, 1), compiled(t, "SELECT "+call+".n AS n, "+call+".s.text AS t, "+call+".s.l[0] AS l FROM STREAM(t) WHERE "+where, ""))
+		out, err := s.Run(t.Context(), []Input{{Batch: in}}, batchTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := 0
+		for i := range n {
+			if !keeps(i) {
+				continue
+			}
+			if row >= out.Rows.Len || values32(&out.Rows.Cols[0])[row] != int32(i) || string(out.Rows.Cols[1].Text(row)) != fmt.Sprintf("the text of %d", i) || values32(&out.Rows.Cols[2])[row] != int32(i) {
+				t.Fatalf("WHERE %s: row %d of %d is not that of record %d", where, row, out.Rows.Len, i)
+			}
+			row++
+		}
+		if row != out.Rows.Len {
+			t.Errorf("WHERE %s: %d rows, want %d", where, out.Rows.Len, row)
+		}
+	}
+}
+
 // outcomes prints all that runs of a query say: as a whole, and isolated.
 func outcomes(t *rapid.T, e *Engine, c *dialect.Compiled, in *batch.Columns, ahead bool) string {
 	s, err := e.Prepare(c)
