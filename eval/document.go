@@ -265,17 +265,19 @@ func (f *function) part(view *C.sluice_view, n int, output C.duckdb_vector) (for
 	if f.document.ahead == nil {
 		return f.late(rows, present, n, output)
 	}
+	var err error
 	low, high, ordered := span(rows)
 	switch {
 	case len(rows) < n, int(high)-int(low) >= int(C.duckdb_vector_size()):
 		column := f.document.ahead.part(f.spec.Path)
-		if err := f.gather(&column, rows, present, n, output); err != nil {
-			return format.Nulled{}, err
-		}
+		err = f.gather(&column, rows, present, n, output)
 	case ordered:
-		C.sluice_fill(output, &f.nodes[0], &f.buffers[0], C.idx_t(low), C.idx_t(n), false)
+		err = exception(C.sluice_try_fill(output, &f.nodes[0], &f.buffers[0], C.idx_t(low), C.idx_t(n), false))
 	default:
-		C.sluice_fill_some(output, &f.nodes[0], &f.buffers[0], C.idx_t(low), C.idx_t(high-low+1), (*C.int32_t)(view.data), C.idx_t(n))
+		err = exception(C.sluice_try_fill_some(output, &f.nodes[0], &f.buffers[0], C.idx_t(low), C.idx_t(high-low+1), (*C.int32_t)(view.data), C.idx_t(n)))
+	}
+	if err != nil {
+		return format.Nulled{}, err
 	}
 	return f.document.ahead.losses(rows)
 }
@@ -344,6 +346,5 @@ func (f *function) fill(column *batch.Column, n int, output C.duckdb_vector) err
 		return err
 	}
 	pins.Pin(&buffers[0])
-	C.sluice_fill(output, &f.nodes[0], &buffers[0], 0, C.idx_t(n), true)
-	return nil
+	return exception(C.sluice_try_fill(output, &f.nodes[0], &buffers[0], 0, C.idx_t(n), true))
 }

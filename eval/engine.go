@@ -3,7 +3,8 @@ package eval
 /*
 #include <stdlib.h>
 #include "scan.h"
-#cgo CFLAGS: -O2 -Wall
+#cgo CFLAGS: -O2 -Wall -fexceptions
+#cgo CXXFLAGS: -O2 -Wall
 */
 import "C"
 

@@ -1,12 +1,15 @@
 package eval
 
 /*
+#include <stdlib.h>
 #include "scan.h"
 */
 import "C"
 
 import (
+	"encoding/json"
 	"strings"
+	"unsafe"
 
 	"sluice/eval/dialect"
 	"sluice/fault"
@@ -27,12 +30,35 @@ func runtimeError(kind C.duckdb_error_type, message string) *fault.Error {
 		}
 		return fault.New(fault.EvaluationFailed, "%s", fault.Payload(message))
 	case C.DUCKDB_ERROR_OUT_OF_MEMORY:
-		return fault.New(fault.OutOfMemory, "%s", message).
-			WithHint("raise memory_limit, or give the engine a temporary folder with more room")
+		return outOfMemory(message)
 	case C.DUCKDB_ERROR_IO:
 		return fault.New(fault.EngineUnavailable, "%s", message)
 	}
 	return fault.New(fault.InternalError, "DuckDB error %d: %s", kind, message)
+}
+
+// exception codes an exception of DuckDB's, whose text it frees; NULL is nil. The text is JSON, with the type in words.
+func exception(text *C.char) error {
+	if text == nil {
+		return nil
+	}
+	defer C.free(unsafe.Pointer(text))
+	var e struct {
+		Type    string `json:"exception_type"`
+		Message string `json:"exception_message"`
+	}
+	message := C.GoString(text)
+	if err := json.Unmarshal([]byte(message), &e); err == nil {
+		message = firstLine(e.Message)
+	}
+	if e.Type == "Out of Memory" {
+		return outOfMemory(message)
+	}
+	return fault.New(fault.InternalError, "DuckDB threw %s", message)
+}
+
+func outOfMemory(message string) *fault.Error {
+	return fault.New(fault.OutOfMemory, "%s", message).WithHint("raise memory_limit, or give the engine a temporary folder with more room")
 }
 
 // refused codes an error of a statement that DuckDB does not prepare: what it computes of constants may fail, anything else is

@@ -308,8 +308,7 @@ func (w *worker) call(rows int, views []C.sluice_view, result *C.sluice_node, ou
 		return nulled, err
 	}
 	w.pins.Pin(&w.buffers[0])
-	C.sluice_fill(output, result, &w.buffers[0], 0, C.idx_t(rows), true)
-	return nulled, nil
+	return nulled, exception(C.sluice_try_fill(output, result, &w.buffers[0], 0, C.idx_t(rows), true))
 }
 
 // take returns what loud calls made NULL since it was last asked, and forgets errors.

@@ -19,7 +19,8 @@ type Refused struct {
 // expectation that raises an error refuses nothing: its check is NULL, and Result.Ran says so (D-4, D-49). The query must be row-wise in its first input, which must be a batch; the rows come out in the order of the
 // input. The batch is split in halves, each of which runs once; few rows run singly. So n rows take at most 2n runs, and
 // k refused ones among many about 2k log2(n/k). The whole batch comes first, so a batch in which only expectations raise takes one run.
-// With keep, a refused row is kept where its columns can be null instead (PERMISSIVE). Errors of another class than Data end it.
+// With keep, a refused row is kept where its columns can be null instead (PERMISSIVE). Errors of another class than Data end it, but for
+// a row alone for which there is not enough memory, where no other relation takes some.
 func (s *Statement) RunIsolated(ctx context.Context, inputs []Input, at time.Time, keep bool) (Result, []Refused, error) {
 	guarded, err := s.guard()
 	if err != nil {
@@ -113,7 +114,7 @@ func (i *isolation) try(p *prepared, first, end int) (refused *fault.Error, err 
 		return nil, nil
 	}
 	i.out.truncate(mark)
-	if errors.As(err, &refused) && refused.Code.Class == fault.Data {
+	if errors.As(err, &refused) && (refused.Code.Class == fault.Data || refused.Code == fault.OutOfMemory && len(i.sources) == 1) {
 		return refused, nil
 	}
 	return nil, err

@@ -163,15 +163,20 @@ func (s *Statement) start(ctx context.Context, p *prepared, at time.Time) error 
 	if s.clock != nil {
 		s.clock.micros = at.UnixMicro()
 	}
-	if C.sluice_execute(p.run, C.bool(p.parameter), C.int64_t(at.UnixMicro())) {
-		return nil
+	var ok C.bool
+	if err := exception(C.sluice_try_execute(p.run, C.bool(p.parameter), C.int64_t(at.UnixMicro()), &ok)); err != nil || bool(ok) {
+		return err
 	}
 	return s.failure(ctx, p)
 }
 
 // fetch appends the next chunk to out; more is false at the end.
 func (s *Statement) fetch(ctx context.Context, p *prepared, out *results) (more bool, err error) {
-	switch rows := C.sluice_fetch(p.run); {
+	var rows C.int64_t
+	err = exception(C.sluice_try_fetch(p.run, &rows))
+	switch {
+	case err != nil:
+		return false, err
 	case rows < 0:
 		return false, s.failure(ctx, p)
 	case rows == 0:

@@ -106,4 +106,11 @@ int64_t sluice_fetch(sluice_run *run);
 // Frees the result. Must follow sluice_execute, also after an error.
 void sluice_finish(sluice_run *run);
 
+// The same for Go: an exception of DuckDB's is returned as a text to be freed, NULL is none.
+char *sluice_try_fill(duckdb_vector vector, const sluice_node *node, const sluice_buffers *buffers, idx_t start, idx_t rows, bool copy);
+char *sluice_try_fill_some(duckdb_vector vector, const sluice_node *node, const sluice_buffers *buffers, idx_t low, idx_t size,
+                           const int32_t *rows, idx_t n);
+char *sluice_try_execute(sluice_run *run, bool parameter, int64_t micros, bool *ok);
+char *sluice_try_fetch(sluice_run *run, int64_t *rows);
+
 #endif

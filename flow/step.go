@@ -119,7 +119,7 @@ func (f *Flow) evaluate(ctx context.Context, w *work) error {
 	if w.result, err = f.statement.Run(ctx, inputs, w.at); err == nil {
 		return nil
 	}
-	if ctx.Err() != nil || fault.From(err).Code.Class != fault.Data {
+	if code := fault.From(err).Code; ctx.Err() != nil || code.Class != fault.Data && code != fault.OutOfMemory {
 		return err
 	}
 	var refused []eval.Refused
@@ -128,6 +128,9 @@ func (f *Flow) evaluate(ctx context.Context, w *work) error {
 	}
 	bad := make([]batch.Bad, len(refused))
 	for i, r := range refused {
+		if mode := f.mode(w); r.Err.Code == fault.OutOfMemory && mode != batch.FailFast && mode != batch.Quarantine {
+			return located(f.badRow(w, int32(r.Row), r.Err)) // there may be enough another time, so it is not left out
+		}
 		bad[i] = f.badRow(w, int32(r.Row), r.Err)
 		bad[i].Kept = r.Kept
 	}

@@ -76,10 +76,11 @@ func raised(message string) (code *fault.Code, start, end int) {
 	return nil, 0, 0
 }
 
-// raisedCodes are the codes that this package gives to raise.
+// raisedCodes are the codes that raise puts into a message.
 var raisedCodes = []*fault.Code{fault.DivideByZero, fault.RemainderByZero, fault.ArithmeticOverflow, fault.NumericOutOfRange,
 	fault.CastInvalidInput, fault.CastOverflow, fault.CannotParseTime, fault.DatetimeOutOfBounds, fault.InvalidArrayIndex,
-	fault.InvalidElementIndex, fault.IndexOfZero, fault.InvalidParameter, fault.ConversionInvalid, fault.IllegalDayOfWeek, fault.InvalidFraction, fault.DuplicateMapKey, fault.NullMapKey}
+	fault.InvalidElementIndex, fault.IndexOfZero, fault.InvalidParameter, fault.ConversionInvalid, fault.IllegalDayOfWeek, fault.InvalidFraction, fault.DuplicateMapKey, fault.NullMapKey,
+	fault.OutOfMemory} // the last by functions of eval
 
 // runtimeMessages are texts by which DuckDB 1.5.6 says what is wrong with a value. The first that a message holds counts.
 var runtimeMessages = []struct {
