@@ -1,7 +1,10 @@
 package state
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"strconv"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -21,13 +24,15 @@ import (
 func (s *Store) Reset(tables, flows []string) error {
 	b := s.db.NewBatch()
 	defer b.Close()
-	instances := map[uint32]bool{}
+	generations, err := s.generations()
+	if err != nil {
+		return err
+	}
 	for _, name := range tables {
-		instance, err := s.resetTable(b, name)
-		if err != nil {
+		if err := s.resetTable(b, name); err != nil {
 			return err
 		}
-		instances[instance] = true
+		generations[name]++
 	}
 	var reset []*Flow
 	for _, name := range flows {
@@ -37,10 +42,13 @@ func (s *Store) Reset(tables, flows []string) error {
 		}
 		if f != nil {
 			f.reset(b)
+			if err := f.dropRefreshed(b, generations); err != nil {
+				return err
+			}
 			reset = append(reset, f)
 		}
 	}
-	if err := s.unsubscribeAll(b, reset, instances); err != nil {
+	if err := s.unsubscribeAll(b, reset); err != nil {
 		return err
 	}
 	if err := s.commit(b, true); err != nil {
@@ -52,21 +60,34 @@ func (s *Store) Reset(tables, flows []string) error {
 	return s.afterReset(reset)
 }
 
-// resetTable moves a table to a new instance, deletes everything under the old one and returns that.
-func (s *Store) resetTable(b *pebble.Batch, name string) (old uint32, err error) {
+// resetTable moves a table to a new instance and deletes everything under the old one.
+func (s *Store) resetTable(b *pebble.Batch, name string) error {
 	var r tableRecord
 	ok, err := readJSON(s, s.db, nameKey(kindTable, name), &r)
 	if !ok {
-		return 0, err
+		return err
 	}
-	old = r.Instance
-	s.deleteInstance(b, old)
+	s.deleteInstance(b, r.Instance)
 	r = tableRecord{Generation: r.Generation + 1}
 	if r.Instance, err = s.newInstance(); err != nil {
-		return 0, err
+		return err
 	}
 	must(b.Set(nameKey(kindTable, name), mustJSON(r), nil))
-	return old, nil
+	return nil
+}
+
+// generations are those of all tables.
+func (s *Store) generations() (map[string]uint64, error) {
+	out := map[string]uint64{}
+	err := s.eachOf(s.db, key(kindTable), func(name, v []byte) error {
+		var r tableRecord
+		if json.Unmarshal(v, &r) != nil {
+			return errShort
+		}
+		out[string(name)] = r.Generation
+		return nil
+	})
+	return out, err
 }
 
 // instanceKinds are the kinds of keys that begin with a table's instance.
@@ -118,10 +139,38 @@ func (f *Flow) reset(b *pebble.Batch) {
 	}
 }
 
-// unsubscribeAll ends every subscription of the flows: what was kept for them is of no use to a new generation. What a flow has
-// in quarantine stays (D-31), but for rows of a table that come again at other places: from a change feed, whose new reader gets a
-// copy of the table, and from a table that is reset too.
-func (s *Store) unsubscribeAll(b *pebble.Batch, flows []*Flow, tables map[uint32]bool) error {
+// dropRefreshed takes rows out of the flow's quarantine that lay in tables which were reset, with the flow or earlier: they come again at
+// other places. Everything else that a flow has in quarantine stays (D-31).
+func (f *Flow) dropRefreshed(b *pebble.Batch, generations map[string]uint64) error {
+	size, before := f.Quarantined(), f.Quarantined()
+	prefix := idKey(kindQuarantine, f.record.ID)
+	err := f.store.eachOf(f.store.db, idKey(kindSplit, f.record.ID), func(k, v []byte) error {
+		table, id, _ := bytes.Cut(k, []byte{0})
+		generation, known := generations[string(table)]
+		if read, err := strconv.ParseUint(string(id), 10, 64); !known || err != nil || read >= generation {
+			return nil
+		}
+		number, err := decodeNumber(v)
+		if err != nil {
+			return errShort
+		}
+		rows := binary.BigEndian.AppendUint32(bytes.Clone(prefix), uint32(number))
+		must(b.DeleteRange(rows, prefixEnd(rows), nil))
+		return f.store.each(f.store.db, rows, prefixEnd(rows), func(k, v []byte) error {
+			q, err := decodeQuarantined(parseRowKey(k), v)
+			size.add(&q, len(k)+len(v), -1)
+			return err
+		})
+	})
+	if err == nil && size != before {
+		must(b.Set(prefix, size.encode(), nil))
+	}
+	return err
+}
+
+// unsubscribeAll ends every subscription of the flows: what was kept for them is of no use to a new generation. Rows of a change feed leave
+// quarantine: they come again at other places, since a new reader gets a copy of the table.
+func (s *Store) unsubscribeAll(b *pebble.Batch, flows []*Flow) error {
 	gone := map[uint32]bool{}
 	for _, f := range flows {
 		gone[f.record.ID] = true
@@ -133,7 +182,7 @@ func (s *Store) unsubscribeAll(b *pebble.Batch, flows []*Flow, tables map[uint32
 			if json.Unmarshal(v, &r) != nil {
 				return errShort
 			}
-			if r.Feed || tables[instance] {
+			if r.Feed {
 				prefix := idKey(kindQuarantine, flow)
 				must(b.DeleteRange(prefix, prefixEnd(prefix), nil))
 			}
