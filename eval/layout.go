@@ -15,8 +15,10 @@ import (
 // rowColumn is the column that numbers the rows of an input, from 0.
 const rowColumn = "_row"
 
-// scalars are the types that DuckDB has under one name, without parameters. VARIANT travels as its text.
+// scalars are the types that DuckDB has under one name, without parameters. VARIANT travels as its text, and the NULLs of VOID
+// as those of an integer, as the dialect writes them.
 var scalars = map[batch.Kind]duckdb.Type{
+	batch.Void:         duckdb.TypeInteger,
 	batch.Boolean:      duckdb.TypeBoolean,
 	batch.TinyInt:      duckdb.TypeTinyInt,
 	batch.SmallInt:     duckdb.TypeSmallInt,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -170,6 +171,7 @@ func known(t batch.Type) batch.Type {
 	if t.Kind == batch.Void {
 		return batch.Of(batch.Int)
 	}
+	t.Fields = slices.Clone(t.Fields)
 	for i, f := range t.Fields {
 		t.Fields[i].Type = known(f.Type)
 	}

@@ -96,10 +96,7 @@ func bindArraysZip(c *call) value {
 		} else {
 			seen[low] = true
 		}
-		if element.Kind == batch.Void {
-			c.args[i] = c.convert(c.args[i], batch.ArrayOf(integer), false)
-		}
-		fields = append(fields, batch.Field{Name: name, Type: c.args[i].typ.Fields[0].Type})
+		fields = append(fields, batch.Field{Name: name, Type: element})
 	}
 	return c.builtin("arrays_zip", batch.ArrayOf(batch.StructOf(fields...)), nil, c.args...)
 }
