@@ -58,7 +58,7 @@ func (c *Client) ResetCheckpoint(ctx context.Context, flow string) (uint64, erro
 		return 0, err
 	}
 	var out Reset
-	err = c.call(ctx, "POST", "/api/reset-checkpoint", order, &out)
+	err = c.order(ctx, "/api/reset-checkpoint", order, &out)
 	return out.Generation, err
 }
 
@@ -116,7 +116,7 @@ func (c *Client) Query(ctx context.Context, sql string) (*QueryResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &QueryResult{body: answer.Body, lines: bufio.NewReaderSize(answer.Body, 64<<10)}
+	r := &QueryResult{ctx: ctx, body: answer.Body, lines: bufio.NewReaderSize(answer.Body, 64<<10)}
 	line, err := r.line()
 	if err == nil {
 		var h head
@@ -133,6 +133,7 @@ func (c *Client) Query(ctx context.Context, sql string) (*QueryResult, error) {
 // QueryResult is the answer to a query.
 type QueryResult struct {
 	Columns []Column
+	ctx     context.Context // of the query
 	body    io.ReadCloser
 	lines   *bufio.Reader
 }
@@ -163,7 +164,7 @@ func (r *QueryResult) Next() ([]json.RawMessage, error) {
 func (r *QueryResult) line() ([]byte, error) {
 	line, err := r.lines.ReadBytes('\n')
 	if err != nil {
-		return nil, fault.New(fault.DaemonUnreachable, "the answer was cut").Because(err)
+		return nil, unanswered(r.ctx, fault.New(fault.DaemonUnreachable, "the answer was cut").Because(err))
 	}
 	if len(line) == 1 {
 		return nil, malformed(errors.New("an empty line"))
@@ -206,9 +207,26 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (*h
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return nil, fault.New(fault.DaemonUnreachable, "no daemon answers at %s", c.address).Because(err)
+		return nil, unanswered(ctx, fault.New(fault.DaemonUnreachable, "no daemon answers at %s", c.address).Because(err))
 	}
 	return answer, nil
+}
+
+// unanswered is why there is no answer, or no whole one: who asked may have left.
+func unanswered(ctx context.Context, otherwise *fault.Error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return fault.New(fault.Interrupted, "the command was interrupted before the daemon had answered").Because(ctx.Err())
+	}
+	return otherwise
+}
+
+// order has the daemon do something, between two batches of a flow.
+func (c *Client) order(ctx context.Context, path string, order []byte, out any) error {
+	err := c.call(ctx, "POST", path, order, out)
+	if fault.Of(err, fault.Interrupted) {
+		return fault.From(err).WithHint("what the daemon had not begun to carry out is withdrawn")
+	}
+	return err
 }
 
 // refusal reads the error that was answered instead of a result.

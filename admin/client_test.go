@@ -125,6 +125,47 @@ func TestQuery(t *testing.T) {
 	}
 }
 
+// Who interrupts a command is told so, whatever it waits for, and the daemon notices it.
+func TestInterrupted(t *testing.T) {
+	arrived, left := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		if r.URL.Path == "/api/query" {
+			io.WriteString(w, `{"columns":[]}`+"\n")
+			w.(http.Flusher).Flush()
+		}
+		arrived <- struct{}{}
+		<-r.Context().Done()
+		left <- struct{}{}
+	}))
+	defer server.Close()
+	c := newTestClient(t, strings.TrimPrefix(server.URL, "http://"), "")
+	for name, ask := range map[string]func(context.Context) error{
+		"status": func(ctx context.Context) error { _, err := c.Status(ctx); return err },
+		"order":  func(ctx context.Context) error { _, err := c.ResetCheckpoint(ctx, "f"); return err },
+		"mend":   func(ctx context.Context) error { _, err := c.Mend(ctx, Mending{Action: "forget"}); return err },
+		"query": func(ctx context.Context) error {
+			rows, err := c.Query(ctx, "SELECT 1")
+			if err == nil {
+				_, err = rows.Next()
+				rows.Close()
+			}
+			return err
+		},
+	} {
+		ctx, interrupt := context.WithCancelCause(context.Background())
+		said := make(chan error, 1)
+		go func() { said <- ask(ctx) }()
+		<-arrived
+		interrupt(errors.New("terminated"))
+		err := <-said
+		<-left
+		if withdrawn := name == "order" || name == "mend"; !fault.Of(err, fault.Interrupted) || (fault.From(err).Hint != "") != withdrawn {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Whatever else answers at the address must give an error with a code, never a short success.
 func TestStrangeAnswers(t *testing.T) {
 	for name, x := range map[string]struct {

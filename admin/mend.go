@@ -64,6 +64,6 @@ func (c *Client) Mend(ctx context.Context, m Mending) (int, error) {
 		return 0, err
 	}
 	var out Mended
-	err = c.call(ctx, "POST", "/api/dlq", order, &out)
+	err = c.order(ctx, "/api/dlq", order, &out)
 	return out.Records, err
 }

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -131,9 +132,14 @@ func (j *job) end(do context.Context) (ordered bool, failure error) {
 }
 
 // between carries something out between two batches of the flow when it is running, else at once. One that has failed, or has
-// something to do again, is tried again. After an error of carryOut it does not go on.
+// something to do again, is tried again. After an error of carryOut it does not go on. Whoever ends ctx meanwhile takes the order back, unless
+// it is being carried out.
 func (j *job) between(ctx context.Context, carryOut func(context.Context) error) error {
 	j.mu.Lock()
+	if err := ctx.Err(); err != nil {
+		j.mu.Unlock()
+		return err
+	}
 	if j.cancel == nil {
 		err := carryOut(ctx)
 		j.mu.Unlock()
@@ -153,6 +159,20 @@ func (j *job) between(ctx context.Context, carryOut func(context.Context) error)
 	case err := <-waiter:
 		return err
 	case <-ctx.Done():
+		return j.takeBack(ctx, waiter)
+	}
+}
+
+// takeBack withdraws an order that nobody waits for any more. One that is out of the list was carried out: end holds the lock for as long as
+// that takes. What is left of the list is not nil, since the flow was stopped for it and has to go on.
+func (j *job) takeBack(ctx context.Context, waiter chan error) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	select {
+	case err := <-waiter:
+		return err
+	default:
+		j.orders = slices.DeleteFunc(j.orders, func(o order) bool { return o.done == waiter })
 		return ctx.Err()
 	}
 }

@@ -15,5 +15,6 @@ var (
 	InvalidTokenFile      = define("INVALID_TOKEN_FILE", User, AfterChange, "The token file cannot be read, or what it holds cannot serve as a token.")
 	ListenFailed          = define("LISTEN_FAILED", External, Never, "The address to listen on cannot be had, most often since another process has it.")
 	DaemonUnreachable     = define("DAEMON_UNREACHABLE", External, Backoff, "No daemon answers where one is looked for, or the connection broke before the answer was whole.")
+	Interrupted           = define("INTERRUPTED", User, AfterChange, "A command was interrupted before the daemon had answered.")
 	DaemonAnswerMalformed = define("DAEMON_ANSWER_MALFORMED", External, Never, "What answered at the daemon's address is not a daemon of this version.")
 )
