@@ -93,13 +93,13 @@ func notKept(format string, args ...any) error {
 
 // digested are the tables of the given names, all when there is none, and a snapshot to read them in.
 func digested(p *plan.Pipeline, store *state.Store, names []string) ([]*plan.Table, *state.Snapshot, error) {
-	wanted, err := tablesNamed(p, names)
+	wanted, err := targetsNamed(p.Tables, nil, names)
 	if err != nil {
 		return nil, nil, err
 	}
 	var tables []*plan.Table
 	for _, t := range p.Tables {
-		if wanted == nil || wanted[t.Name] {
+		if wanted == nil || wanted[plan.TargetTable+t.Name] {
 			tables = append(tables, t)
 		}
 	}

@@ -72,7 +72,7 @@ func (j *job) run(take, do context.Context, say func(string)) error {
 	for {
 		trying, cancel := context.WithCancel(take)
 		j.begin(cancel)
-		err := j.try(trying, do, say)
+		err := withChoices(j.plan, j.try(trying, do, say))
 		cancel()
 		j.warnIfBrokenOff(do, err)
 		if ordered, failure := j.end(do); !ordered || failure != nil {

@@ -13,50 +13,83 @@ import (
 
 // Selection is what a run refreshes (FR-16). The zero value is every flow, nothing reset.
 type Selection struct {
-	Refresh     map[string]bool // tables, by identity; nil with a nil FullRefresh is all
+	Refresh     map[string]bool // tables and sinks, as target names them; nil with a nil FullRefresh is all
 	FullRefresh map[string]bool
 	All         bool // full refresh of everything
 }
 
-// Select resolves names of tables: those to refresh, and those to empty and compute anew.
+// Select resolves names of tables and sinks: those to refresh, and those to empty and compute anew. Of a sink only the checkpoints of
+// its flows are reset (FR-10).
 func Select(p *plan.Pipeline, refresh, full []string, all bool) (s Selection, err error) {
 	if all && len(refresh)+len(full) > 0 {
 		return s, fault.New(fault.ConflictingRefresh, "--full-refresh-all goes with neither --refresh nor --full-refresh")
 	}
 	s.All = all
-	if s.Refresh, err = tablesNamed(p, refresh); err != nil {
+	if s.Refresh, err = targetsNamed(p.Tables, p.Sinks, refresh); err != nil {
 		return s, err
 	}
-	if s.FullRefresh, err = tablesNamed(p, full); err != nil {
+	if s.FullRefresh, err = targetsNamed(p.Tables, p.Sinks, full); err != nil {
 		return s, err
 	}
 	for t := range s.Refresh {
 		if s.FullRefresh[t] {
-			return s, fault.New(fault.ConflictingRefresh, "table %s is named by --refresh and by --full-refresh", t)
+			return s, fault.New(fault.ConflictingRefresh, "%s is named by --refresh and by --full-refresh", t)
 		}
 	}
 	return s, nil
 }
 
-func tablesNamed(p *plan.Pipeline, names []string) (map[string]bool, error) {
+// target names what a flow writes, table or sink, as definitions do.
+func target(f *plan.Flow) string {
+	if f.Sink != nil {
+		return plan.TargetSink + f.Sink.Name
+	}
+	return plan.TargetTable + f.Table.Name
+}
+
+func targetsNamed(tables []*plan.Table, sinks []*plan.Sink, names []string) (map[string]bool, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
 	out := map[string]bool{}
 	for _, name := range names {
-		name = strings.ToLower(strings.TrimSpace(name))
-		found := ""
-		for _, t := range p.Tables {
-			if t.Name == name || strings.HasSuffix(t.Name, "."+name) {
-				found = t.Name
-			}
-		}
-		if found == "" {
-			return nil, fault.New(fault.TableNotFound, "the pipeline has no table %q", name)
+		found, err := targetNamed(tables, sinks, strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
 		}
 		out[found] = true
 	}
 	return out, nil
+}
+
+// targetNamed finds a table by its whole name or the end of it, and a sink by its name.
+func targetNamed(tables []*plan.Table, sinks []*plan.Sink, name string) (string, error) {
+	var found []string
+	lower := strings.ToLower(name)
+	for _, t := range tables {
+		switch {
+		case t.Name == lower:
+			return plan.TargetTable + t.Name, nil
+		case strings.HasSuffix(t.Name, "."+lower):
+			found = append(found, plan.TargetTable+t.Name)
+		}
+	}
+	for _, s := range sinks {
+		if strings.EqualFold(s.Name, name) {
+			found = append(found, plan.TargetSink+s.Name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		what := "table"
+		if len(sinks) > 0 {
+			what = "table or sink"
+		}
+		return "", fault.New(fault.TableNotFound, "the pipeline has no %s %q", what, name)
+	case 1:
+		return found[0], nil
+	}
+	return "", fault.New(fault.TableNotFound, "%q may be %s", name, strings.Join(found, " or ")).WithHint("write the table's whole name")
 }
 
 // excluded are the flows into tables and sinks that are not selected.
@@ -66,7 +99,7 @@ func (s Selection) excluded(p *plan.Pipeline) map[string]bool {
 	}
 	out := map[string]bool{}
 	for _, f := range p.Flows {
-		if f.Table == nil || !s.Refresh[f.Table.Name] && !s.FullRefresh[f.Table.Name] {
+		if !s.Refresh[target(f)] && !s.FullRefresh[target(f)] {
 			out[f.Name] = true
 		}
 	}
@@ -79,37 +112,78 @@ func (d *Daemon) reset(ctx context.Context) error {
 	if !s.All && len(s.FullRefresh) == 0 {
 		return nil
 	}
-	var tables, flows []string
+	kept := map[*plan.Table]bool{}
+	var tables, flows, names []string
 	for _, t := range d.Plan.Tables {
-		if !s.All && !s.FullRefresh[t.Name] {
+		if !s.All && !s.FullRefresh[plan.TargetTable+t.Name] {
 			continue
 		}
 		if !t.ResetAllowed {
 			if s.All { // FR-06, FR-O5
 				d.emit(&eventlog.UpdateWarning{Err: fault.New(fault.TableNotResettable, "table %s is left out of the full refresh: it has pipelines.reset.allowed = false", t.Display)})
+				kept[t] = true
 				continue
 			}
 			return fault.New(fault.TableNotResettable, "table %s must not be reset", t.Display).WithHint("it has pipelines.reset.allowed = false")
 		}
-		tables = append(tables, t.Name)
-		for _, f := range d.Plan.Flows {
-			if f.Table == t {
-				flows = append(flows, f.Name)
-			}
+		tables, names = append(tables, t.Name), append(names, t.Name)
+	}
+	for _, o := range d.Plan.Sinks {
+		if s.FullRefresh[plan.TargetSink+o.Name] {
+			names = append(names, plan.TargetSink+o.Name)
 		}
 	}
-	if s.All {
-		for _, f := range d.Plan.Flows {
-			if f.Sink != nil {
-				flows = append(flows, f.Name) // FR-10
-			}
+	for _, f := range d.Plan.Flows {
+		if s.FullRefresh[target(f)] || s.All && !kept[f.Table] {
+			flows = append(flows, f.Name) // FR-10: of a sink the checkpoints
 		}
 	}
 	if err := d.repeatable(ctx, flows); err != nil {
 		return err
 	}
-	d.emit(&eventlog.UserAction{Action: "full refresh", Names: tables})
+	if err := d.warnReaders(tables, flows); err != nil {
+		return err
+	}
+	d.emit(&eventlog.UserAction{Action: "full refresh", Names: names})
 	return d.store.Reset(tables, flows)
+}
+
+// warnReaders says which flows stop because a table that they have read begins anew and they do not (D-28): their next run is where
+// they stop, which may be days from now.
+func (d *Daemon) warnReaders(tables, flows []string) error {
+	for _, f := range d.Plan.Flows {
+		t := f.Input.Table
+		if t == nil || !slices.Contains(tables, t.Name) || slices.Contains(flows, f.Name) {
+			continue
+		}
+		s, err := d.store.Flow(f.Name)
+		if err != nil {
+			return err
+		}
+		if _, read := s.Position().Find(t.Name); !read {
+			continue
+		}
+		d.emit(&eventlog.FlowWarning{Flow: f.Name, Err: choices(f,
+			fault.New(fault.SourceReset, "table %s is fully refreshed, and the flow, which has read it, is not: it stops when it runs next", t.Display))})
+	}
+	return nil
+}
+
+// choices gives e, a SOURCE_RESET, what can be done for the flow (D-28).
+func choices(f *plan.Flow, e *fault.Error) *fault.Error {
+	if f.Sink != nil {
+		return e.WithHint("`%s` makes the flow send the sink all that the table has, behind what was sent before; a full refresh of the sink %s does the same", resetCheckpoint(f.Name), f.Sink.Name)
+	}
+	return e.WithHint("`%s` computes what it writes anew; `%s` makes it read all that the table has and keeps the rows that it has written", fullRefresh(f.Table), resetCheckpoint(f.Name))
+}
+
+// withChoices is an error of the flow, a SOURCE_RESET with what can be done.
+func withChoices(f *plan.Flow, err error) error {
+	if !fault.Of(err, fault.SourceReset) {
+		return err
+	}
+	own := *fault.From(err) // others may hold it
+	return choices(f, &own)
 }
 
 // repeatable refuses a full refresh that would lose what topics do not hold any more, and says what that is; a flow that

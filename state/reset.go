@@ -110,7 +110,7 @@ func (s *Store) retire(name string) {
 	delete(s.tables, name)
 	s.mu.Unlock()
 	t.retire(fault.New(fault.SourceReset, "table %s was fully refreshed", name).
-		WithHint("refresh the reading flow's target too, or reset the flow's checkpoint"))
+		WithHint("refresh what the reading flow writes too, or reset the flow's checkpoint"))
 }
 
 // knownFlow returns a flow the store knows, or nil.

@@ -453,7 +453,7 @@ func (t *Table) place(from batch.Position) (batch.Offset, error) {
 	}
 	if now := t.mark(batch.Offset{}).ID; m.ID != now {
 		return batch.Offset{}, fault.New(fault.SourceReset, "table %s was fully refreshed (generation %s, the reader stands in %s)", t.name, now, m.ID).
-			WithHint("refresh the reading flow's target too, or reset the flow's checkpoint")
+			WithHint("refresh what the reading flow writes too, or reset the flow's checkpoint")
 	}
 	return m.Next, nil
 }

@@ -42,9 +42,9 @@ func (a *app) runCmd() *cobra.Command {
 	flags.StringVar(&f.broker, "embedded-broker", "", "run a Kafka-compatible broker inside, with its data in the storage folder (for trials, not for production)")
 	flags.Lookup("embedded-broker").NoOptDefVal = defaultBroker
 	flags.StringArrayVar(&f.seeds, "seed", nil, "TOPIC=FILE[@RATE]: create the topic and fill it from a file, where it does not exist; may be repeated")
-	flags.StringSliceVar(&f.refresh, "refresh", nil, "run the flows into these tables only")
-	flags.StringSliceVar(&f.fullRefresh, "full-refresh", nil, "empty these tables and compute them anew")
-	flags.BoolVar(&f.all, "full-refresh-all", false, "empty all tables and compute them anew")
+	flags.StringSliceVar(&f.refresh, "refresh", nil, "run the flows into these tables and sinks only")
+	flags.StringSliceVar(&f.fullRefresh, "full-refresh", nil, "empty these tables and compute them anew; of sinks, send everything again")
+	flags.BoolVar(&f.all, "full-refresh-all", false, "empty all tables and compute them anew; send everything again to the sinks")
 	return c
 }
 
