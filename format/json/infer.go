@@ -13,13 +13,41 @@ import (
 
 // Infer returns the type that Spark's schema_of_json gives a document: integers are BIGINT, or DECIMAL where they have more
 // digits; other numbers DOUBLE; texts, nulls and elements without a common type STRING; the fields of objects stand in the
-// order of their names.
+// order of their names. Fields without a name, and those in which there is nothing but objects without fields, are left out.
 func Infer(document []byte) (batch.Type, error) {
 	v, err := parsed(document)
 	if err != nil {
 		return batch.Type{}, err
 	}
-	return settled(typeOf(v)), nil
+	typ := settled(typeOf(v))
+	full, ok := withoutEmpty(typ)
+	switch {
+	case ok:
+		return full, nil
+	case typ.Kind == batch.Struct:
+		return batch.StructOf(), nil
+	case typ.Fields[0].Type.Kind == batch.Struct:
+		return batch.ArrayOf(batch.StructOf()), nil
+	}
+	return batch.Of(batch.String), nil
+}
+
+// withoutEmpty leaves fields of t out as Infer does. It is not ok when nothing is left.
+func withoutEmpty(t batch.Type) (left batch.Type, ok bool) {
+	switch t.Kind {
+	case batch.Array:
+		element, ok := withoutEmpty(t.Fields[0].Type)
+		return batch.ArrayOf(element), ok
+	case batch.Struct:
+		var fields []batch.Field
+		for _, f := range t.Fields {
+			if f.Type, ok = withoutEmpty(f.Type); ok && f.Name != "" {
+				fields = append(fields, f)
+			}
+		}
+		return batch.StructOf(fields...), len(fields) > 0
+	}
+	return t, true
 }
 
 // Inference finds a schema that holds all of some records.
