@@ -112,6 +112,9 @@ func (f *frame) castTo(e *syntax.Cast) value {
 	if typ.Kind == batch.Interval || typ.Kind == batch.Void {
 		return f.fail(fault.New(fault.UnsupportedDatatype, "nothing is cast to %s", typ).At(e.Type.Pos))
 	}
+	if hollow(typ) {
+		return f.fail(hollowed(typ, e.Type.Pos))
+	}
 	v := f.cast(x, typ, e.Try)
 	v.pos = e.Pos
 	return v

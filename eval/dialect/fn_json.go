@@ -13,7 +13,7 @@ import (
 
 var documents = []*function{
 	{name: "from_json", args: "text, schema [, options]", min: 2, max: 3, bind: bindFromJSON,
-		exact: "exact for JSON by RFC 8259; what D-8 refuses is NULL: an object with a name twice, a decimal with too many digits, an integer out of range, a number for a TIMESTAMP without timestampUnit; its options are above"},
+		exact: "exact for JSON by RFC 8259; what D-8 refuses is NULL: an object with a name twice, a decimal with too many digits, an integer out of range, a number for a TIMESTAMP without timestampUnit; a schema with a struct without fields is refused; its options are above"},
 	{name: "to_json", args: "x [, options]", min: 1, max: 2, bind: bindToJSON, exact: "exact; its options are above"},
 	{name: "get_json_object", args: "text, path", min: 2, max: 2, bind: bindGetJSON,
 		exact: "exact for JSON by RFC 8259, NULL for other texts; the path is a constant: $.a.b[0]['c'][*]"},
@@ -168,7 +168,7 @@ func (c *call) schema(i int, function string) (batch.Type, bool) {
 		for _, p := range problems {
 			c.report(p)
 		}
-		return nullable(batch.StructOf(fields...)), len(problems) == 0
+		return c.filled(nullable(batch.StructOf(fields...)), at, len(problems) == 0)
 	}
 	expr, noType := syntax.ParseType(s, at)
 	if len(noType) > 0 {
@@ -190,7 +190,16 @@ func (c *call) schema(i int, function string) (batch.Type, bool) {
 		}
 		return batch.Type{}, false
 	}
-	return nullable(typ), true
+	return c.filled(nullable(typ), at, true)
+}
+
+// filled refuses a schema that the engine has no values of.
+func (c *call) filled(typ batch.Type, at fault.Pos, ok bool) (batch.Type, bool) {
+	if ok && hollow(typ) {
+		c.report(hollowed(typ, at))
+		return batch.Type{}, false
+	}
+	return typ, ok
 }
 
 // nullable returns t without NOT NULL and comments at any depth.

@@ -188,6 +188,13 @@ func (b *binder) stored(ref syntax.TableRef, parts []syntax.Ident, alias *syntax
 		none.broken = true
 		return nil, none, nil
 	}
+	for _, f := range r.Fields {
+		if hollow(f.Type) {
+			b.report(hollowed(f.Type, ref.Position()))
+			none.broken = true
+			return nil, none, nil
+		}
+	}
 	u, src := b.relation(r)
 	src.names = identTexts(parts)
 	if alias != nil {

@@ -2,9 +2,11 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sluice/batch"
+	"sluice/fault"
 )
 
 var (
@@ -176,4 +178,13 @@ func commonNested(t, u batch.Type) (batch.Type, bool) {
 		fields[i] = batch.Field{Name: f.Name, Type: typ, NotNull: f.NotNull && g.NotNull}
 	}
 	return batch.Type{Kind: t.Kind, Fields: fields}, true
+}
+
+// hollow reports whether there is a struct without fields in t. DuckDB has no such type.
+func hollow(t batch.Type) bool {
+	return t.Kind == batch.Struct && len(t.Fields) == 0 || slices.ContainsFunc(t.Fields, func(f batch.Field) bool { return hollow(f.Type) })
+}
+
+func hollowed(t batch.Type, at fault.Pos) *fault.Error {
+	return fault.New(fault.UnsupportedDatatype, "there are no values of type %s, which has a struct without fields", t).At(at).WithHint("leave that struct out")
 }
