@@ -58,6 +58,21 @@ func (o *output) truncate(n int) {
 	}
 }
 
+// size is how many bytes the values so far take.
+func (o *output) size() int64 {
+	n := int64(o.n) * int64(o.typ.Width())
+	if o.offsets != nil {
+		n += 4 * int64(o.n)
+	}
+	if o.layout == C.SLUICE_TEXT {
+		n += int64(o.offsets[o.n])
+	}
+	for i := range o.children {
+		n += o.children[i].size()
+	}
+	return n
+}
+
 // column returns the rows so far. It shares memory with o.
 func (o *output) column() batch.Column {
 	c := batch.Column{Type: o.typ, Len: o.n, Offsets: o.offsets}

@@ -55,6 +55,18 @@ func (r *results) truncate(n int) {
 	}
 }
 
+// rowBytes is what a row takes beside its values: its position, and the number of the row that it was made of.
+const rowBytes = 24
+
+// size is about how many bytes the rows so far take.
+func (r *results) size() int64 {
+	n := int64(r.rows) * rowBytes
+	for i := range r.columns {
+		n += r.columns[i].size()
+	}
+	return n
+}
+
 // append copies a chunk of the given rows.
 func (r *results) append(p *prepared, rows int) error {
 	views := unsafe.Slice(p.run.views, p.nodes)

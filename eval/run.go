@@ -74,6 +74,7 @@ func (s *Statement) begin(ctx context.Context, inputs []Input) (end func(), err 
 		s.release()
 		return nil, err
 	}
+	s.bounded = s.bound > 0 && len(inputs) > 0 && inputs[0].Batch != nil && inputs[0].Batch.Len > 1
 	unwatch := s.watch(ctx)
 	return func() {
 		unwatch()
@@ -142,7 +143,9 @@ func (s *Statement) watch(ctx context.Context) (unwatch func()) {
 func (s *Statement) pass(ctx context.Context, p *prepared, at time.Time, out *results) error {
 	err := s.start(ctx, p, at)
 	for more := true; err == nil && more; {
-		more, err = s.fetch(ctx, p, out)
+		if more, err = s.fetch(ctx, p, out); err == nil && s.bounded && out.size() > s.bound {
+			err = TooLarge
+		}
 	}
 	if err = s.finish(p, err); err == nil {
 		for _, f := range s.functions {

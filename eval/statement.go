@@ -7,6 +7,7 @@ package eval
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -36,7 +37,16 @@ type Statement struct {
 	results   [2]results // used in turn
 	turn      int
 	runs      int // how often SQL has been run
+
+	bound   int64 // of a result's size; 0 is none
+	bounded bool  // of the run at hand
 }
+
+// TooLarge is the error of a run whose result passes what Bound has set.
+var TooLarge = errors.New("the result is larger than its bound")
+
+// Bound sets how large the result of a batch may be, in bytes: a query can make many rows of each. A batch of one row is not bounded.
+func (s *Statement) Bound(bytes int64) { s.bound = bytes }
 
 // Prepare makes c ready to run. An error means that dialect and DuckDB disagree, or that the query needs an engine with
 // one thread and this one has more (D-22): INTERNAL_ERROR.

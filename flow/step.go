@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sluice/batch"
@@ -43,7 +44,9 @@ func (f *Flow) step(ctx context.Context, r read, planned func()) error {
 		return err
 	}
 	began := time.Now()
-	if err := f.evaluate(ctx, w); err != nil {
+	if err := f.evaluate(ctx, w); errors.Is(err, eval.TooLarge) {
+		return f.inHalves(ctx, r)
+	} else if err != nil {
 		return err
 	}
 	if err := f.judge(w); err != nil {
@@ -85,7 +88,9 @@ func (f *Flow) admit(w *work) error {
 		return nil
 	}
 	f.quarantine(w, w.bad)
-	f.report(w, w.bad)
+	if !w.half {
+		f.report(w, w.bad)
+	}
 	return nil
 }
 
@@ -115,6 +120,7 @@ func (f *Flow) evaluate(ctx context.Context, w *work) error {
 	inputs, done := f.inputs(w)
 	defer done()
 	defer func() { inOrder(&w.result) }()
+	f.statement.Bound(f.resultMost(w))
 	var err error
 	if w.result, err = f.statement.Run(ctx, inputs, w.at); err == nil {
 		return nil
