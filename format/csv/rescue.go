@@ -12,23 +12,48 @@ import (
 )
 
 // rescue collects what no column of a record takes, and what cannot be read as its column's type, as the members of one object
-// (format.RescuedDataOption). A field is called as in the header, or without one as its column; one too many is _c and its index.
+// (format.RescuedDataOption). A field is called as in the header, or without one as its column; one too many is _c and its index,
+// behind further underscores where another has that name.
 type rescue struct {
 	text    []byte   // the object without its brace at the end, each member with a comma behind it; empty when there is none
-	names   [][]byte // of the fields, with the quote in front
+	known   []string // names of the fields in the header, or of the columns
+	names   [][]byte // of the fields as they come, with the quote in front
 	path    []byte   // "_file_path":"...", of the file; empty when records come from no file
-	hasPath bool     // the header has a field of that name itself
+	hasPath bool     // a field has that name itself
 }
 
 // positions names the fields of records without a header after their columns.
 func (r *rescue) positions(d *Decoder) {
+	names := make([]string, len(d.columnAt))
 	for at, c := range d.columnAt {
-		name := nameOf(at)
 		if c >= 0 {
-			name = opened([]byte(d.o.Fields[c].Name))
+			names[at] = d.o.Fields[c].Name
 		}
-		r.names = append(r.names, name)
 	}
+	for at, name := range names {
+		if name == "" {
+			names[at] = unnamed(at, names)
+		}
+	}
+	r.called(names)
+}
+
+// called says what the fields of a record are called.
+func (r *rescue) called(names []string) {
+	r.known, r.names = names, r.names[:0]
+	for _, name := range names {
+		r.names = append(r.names, opened([]byte(name)))
+	}
+	r.hasPath = slices.Contains(names, "_file_path")
+}
+
+// unnamed is what field i is called when it has no name: _c and its index, behind further underscores where a field has that name.
+func unnamed(i int, names []string) string {
+	name := "_c" + strconv.Itoa(i)
+	for slices.Contains(names, name) {
+		name = "_" + name
+	}
+	return name
 }
 
 // opened is a name as JSON, without the quote at its end.
@@ -37,11 +62,8 @@ func opened(name []byte) []byte {
 	return quoted[:len(quoted)-1]
 }
 
-func nameOf(i int) []byte { return strconv.AppendInt([]byte(`"_c`), int64(i), 10) }
-
 // header names the fields of records of a file. Two of one name would be one member of the object twice.
 func (r *rescue) header(names []string) error {
-	r.names, r.hasPath = r.names[:0], slices.Contains(names, "_file_path")
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return fault.New(fault.HeaderMismatch, "the header has two fields %q, and both cannot be rescued", name)
@@ -49,8 +71,8 @@ func (r *rescue) header(names []string) error {
 		if !utf8.ValidString(name) {
 			return fault.New(fault.HeaderMismatch, "the name of field %d of the header is not UTF-8, and it cannot be rescued", i+1)
 		}
-		r.names = append(r.names, opened([]byte(name)))
 	}
+	r.called(names)
 	return nil
 }
 
@@ -81,7 +103,7 @@ func (r *rescue) name(at int) {
 		r.text = append(r.text, '{')
 	}
 	for len(r.names) <= at {
-		r.names = append(r.names, nameOf(len(r.names)))
+		r.names = append(r.names, opened([]byte(unnamed(len(r.names), r.known))))
 	}
 	r.text = append(append(r.text, r.names[at]...), '"', ':')
 }
