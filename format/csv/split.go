@@ -47,7 +47,8 @@ func (s *splitter) record(data []byte, at int, eof bool) (end, next int, whole b
 		end = at + newline
 	}
 	if s.spans(data, at, end) {
-		if end = s.fields(data, at); end == len(data) && !eof {
+		var closed bool
+		if end, closed = s.fields(data, at); (end == len(data) || !closed) && !eof {
 			return 0, 0, false
 		}
 	}
@@ -60,20 +61,29 @@ func (s *splitter) spans(data []byte, at, end int) bool {
 	return d.Quote != 0 && !d.OneLine && (d.Comment == 0 || at == end || data[at] != d.Comment) && bytes.IndexByte(data[at:end], d.Quote) >= 0
 }
 
-// fields goes over the fields of a record and returns the index of the newline or end of the data behind the last one.
-func (s *splitter) fields(data []byte, i int) int {
+// fields goes over the fields of a record and returns the index of the newline or end of the data behind the last one. A quote
+// that nothing closes costs the line that it is in, not all that follows; where stray quotes are no error, all that follows is text.
+func (s *splitter) fields(data []byte, i int) (end int, closed bool) {
 	for {
-		next := s.next(data, i)
+		next, open := s.next(data, i)
+		if open && s.dialect.Unescaped == Refuse {
+			if newline := bytes.IndexByte(data[i:], s.dialect.newline()); newline >= 0 {
+				return i + newline, false
+			}
+			return len(data), false
+		}
 		if next == len(data) || s.dialect.breaks(data, next) {
-			return next
+			return next, true
 		}
 		i = next + s.dialect.width()
 	}
 }
 
-func (s *splitter) next(data []byte, i int) int {
+func (s *splitter) next(data []byte, i int) (next int, open bool) {
 	if s.plain {
-		return s.dialect.field(data, i).next
+		f := s.dialect.field(data, i)
+		return f.next, f.open
 	}
-	return s.reader.token(data, i).next
+	t := s.reader.token(data, i)
+	return t.next, t.open
 }
