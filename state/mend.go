@@ -14,12 +14,15 @@ import (
 type Mend struct {
 	EditedKey, EditedValue []byte // instead of its own; nil: as it came
 	Ordered                bool   // a replay was ordered, and has not come to anything yet
-	InForce                bool   // the edit was replayed once: it is used whenever the position is read again
+	InForce                bool   // rows were made of the edit once: it is used whenever the position is read again
 	Replayed               int64  // when rows were made of the edit, microseconds; 0: not
 }
 
 // Edited reports whether there is an edit.
 func (m *Mend) Edited() bool { return m.EditedKey != nil || m.EditedValue != nil }
+
+// reads reports whether the edit is read where the record stands: it was replayed, or is to be.
+func (m *Mend) reads() bool { return m.Edited() && (m.InForce || m.Ordered) }
 
 // Status is what has become of the record, in a word.
 func (m *Mend) Status() string {
@@ -33,7 +36,7 @@ func (m *Mend) Status() string {
 }
 
 // refusedAgain makes q, which is refused now, the successor of what was there. Where that has an edit, it is what was refused, and
-// the record stays as it came.
+// the record stays as it came; one that was never replayed waits for another order.
 func (q *Quarantined) refusedAgain(old *Quarantined) {
 	if old == nil {
 		return
@@ -102,7 +105,7 @@ func (f *Flow) OrderReplay(which Chosen) (int, error) {
 		if n++; q.Ordered {
 			return keep, nil
 		}
-		q.Ordered, q.InForce = true, q.Edited()
+		q.Ordered = true
 		return write, nil
 	})
 	return n, err
@@ -217,12 +220,12 @@ func (f *Flow) Ordered(after []byte, rows int, size int64) (out []Quarantined, m
 
 // InForceIn returns the records of a range whose edits are read instead of them, split by split.
 func (f *Flow) InForceIn(r *batch.Range) (out []Quarantined, err error) {
-	if f.Quarantined().InForce == 0 {
+	if size := f.Quarantined(); size.InForce+size.Ordered == 0 {
 		return nil, nil
 	}
 	err = f.eachIn(r, func(_ *batch.SplitRange, p rowPosition, v []byte) error {
 		q, err := decodeQuarantined(p, v)
-		if err == nil && q.InForce {
+		if err == nil && q.reads() {
 			out = append(out, q)
 		}
 		return err

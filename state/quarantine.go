@@ -104,9 +104,9 @@ func (q *Quarantine) put(b *pebble.Batch, f *Flow, batchTime int64) (QuarantineS
 		case i < len(q.Put):
 			r = &q.Put[i]
 			r.refusedAgain(old)
-		case old != nil && old.InForce:
+		case old != nil && old.reads():
 			r = old
-			r.Ordered, r.Replayed = false, max(batchTime, 1)
+			r.Ordered, r.InForce, r.Replayed = false, true, max(batchTime, 1)
 		default:
 			must(b.Delete(k, nil))
 			continue

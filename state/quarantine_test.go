@@ -140,7 +140,7 @@ func TestMendedRecords(t *testing.T) {
 	}
 	ok(t, f.Skip(Advance{Time: noon, Quarantine: Quarantine{Put: []Quarantined{record(3, "e3")}, Drop: []Place{{Split: "src", At: first[0].At}, {Split: "src", At: first[1].At}}}}))
 	look("replayed", "v1,f,1,0,NULL,e1,replayed", "v3,f,3,0,NULL,e3,refused")
-	if got := f.Quarantined(); got.Records != 1 || got.Ordered != 0 || got.InForce != 2 {
+	if got := f.Quarantined(); got.Records != 1 || got.Ordered != 0 || got.InForce != 1 {
 		t.Errorf("%+v in quarantine", got)
 	}
 	if _, err := f.Edit(one(1), nil, []byte("e")); !fault.Of(err, fault.AlreadyReplayed) {
@@ -152,14 +152,25 @@ func TestMendedRecords(t *testing.T) {
 	r := spanOf(f, 10)
 	edits, err := f.InForceIn(&r)
 	ok(t, err)
-	if len(edits) != 2 {
+	if len(edits) != 1 || edits[0].At.At != 1 {
 		t.Errorf("in force are %v", edits)
 	}
 	said("an order in the next generation", 1)(f.OrderReplay(one(1)))
-	ok(t, f.Skip(Advance{Range: r, Time: noon, Quarantine: Quarantine{Put: []Quarantined{record(1, "e1")}, Drop: []Place{{Split: "src", At: batch.Offset{At: 3}}}}}))
-	look("read again", "v1,f,1,1,NULL,e1,refused", "v3,f,3,1,NULL,e3,replayed")
-	said("forget", 1)(f.Forget(one(3)))
-	said("forget nothing", 0)(f.Forget(one(3)))
-	look("forgotten", "v1,f,1,1,NULL,e1,refused")
+	ok(t, f.Skip(Advance{Range: r, Time: noon, Quarantine: Quarantine{Put: []Quarantined{record(1, "e1"), record(3, "v3")}}}))
+	look("read again", "v1,f,1,1,NULL,e1,refused", "v3,f,3,1,NULL,e3,refused")
+	said("an order of both", 2)(f.OrderReplay(Chosen{}))
+	if edits, err = f.InForceIn(&r); err != nil || len(edits) != 2 {
+		t.Errorf("ordered are %v (%v)", edits, err)
+	}
+	ok(t, f.Skip(Advance{Time: noon, Quarantine: Quarantine{Put: []Quarantined{record(1, "e1"), record(3, "e3")}}}))
+	if edits, err = f.InForceIn(&r); err != nil || len(edits) != 1 || edits[0].At.At != 1 {
+		t.Errorf("refused once more, in force are %v (%v)", edits, err)
+	}
+	ok(t, s.Reset(nil, []string{"f"}))
+	ok(t, f.Skip(Advance{Range: spanOf(f, 10), Time: noon, Quarantine: Quarantine{Drop: []Place{{Split: "src", At: batch.Offset{At: 3}}}}}))
+	look("a row as it came", "v1,f,1,1,NULL,e1,refused")
+	said("forget", 1)(f.Forget(one(1)))
+	said("forget nothing", 0)(f.Forget(one(1)))
+	look("forgotten")
 	closeChecked(t, s)
 }

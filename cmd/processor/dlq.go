@@ -216,12 +216,12 @@ func (a *app) dlqListCmd() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			w.table = strings.Join(args, "")
 			w.replayed = all
-			t, err := a.quarantined(c.Context(), &w, "flow, "+recordName+", timestamp, octet_length(value) AS bytes, status, error_code, error_column, error_message", limit)
+			t, err := a.quarantined(c.Context(), &w, "flow, "+recordName+", timestamp, octet_length(value) AS bytes, status, edited_key IS NOT NULL OR edited_value IS NOT NULL AS edited, error_code, error_column, error_message", limit)
 			if err != nil {
 				return err
 			}
 			if t.columns == nil {
-				t.columns = []string{"table", "flow", "record", "timestamp", "bytes", "status", "error_code", "error_column", "error_message"}
+				t.columns = []string{"table", "flow", "record", "timestamp", "bytes", "status", "edited", "error_code", "error_column", "error_message"}
 			}
 			return a.print(t)
 		},
