@@ -146,8 +146,10 @@ func (x transaction) end(how kgo.TransactionEndTry) {
 	x.t.Helper()
 	before := x.watermark()
 	x.check(x.cl.EndTransaction(context.Background(), how))
-	for x.watermark() == before {
-		time.Sleep(time.Millisecond)
+	for ctx := within(x.t, time.Minute); x.watermark() == before; time.Sleep(time.Millisecond) {
+		if ctx.Err() != nil {
+			x.t.Fatal("the transaction was ended, and its marker is not in the partition")
+		}
 	}
 }
 

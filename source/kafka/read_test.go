@@ -49,8 +49,10 @@ func TestReadWaitsUntilItsContextEnds(t *testing.T) {
 		if _, _, _, err := s.Read(ctx, start(t, s), batch.Limit{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		for s.Waiting() != "" { // until the broker has said that there just is nothing
-			time.Sleep(10 * time.Millisecond)
+		for ctx := within(t, time.Minute); s.Waiting() != ""; time.Sleep(10 * time.Millisecond) { // until the broker has said that there just is nothing
+			if ctx.Err() != nil {
+				t.Fatalf("still waiting: %s", s.Waiting())
+			}
 		}
 	})
 }

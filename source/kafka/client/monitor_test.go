@@ -200,8 +200,10 @@ func TestConnecting(t *testing.T) {
 		_, _ = p.dial(context.Background(), "tcp", "b:1")
 	}()
 	var s []Silence
-	for s == nil {
-		s = p.looks(1) // until it dials, and then four
+	for end := time.Now().Add(time.Minute); s == nil; time.Sleep(time.Millisecond) {
+		if s = p.looks(1); s == nil && time.Now().After(end) { // until it dials, and then four
+			t.Fatal("nobody says that the dial hangs")
+		}
 	}
 	if s[0].Request != "connecting" || s[0].Address != "b:1" {
 		t.Errorf("got %v", s)
