@@ -28,10 +28,11 @@ func (p *planner) keyComplete(f *catalog.Flow, t *table) {
 	}
 }
 
-// handsOn reports whether the flow's select list has the input's column of that name, by itself or in a star.
+// handsOn reports whether the flow's select list has the input's column of that name, by itself or in a star. What stands behind the input in
+// FROM, with a comma or a join, adds columns and repeats rows (LATERAL explode); the key stays what it is.
 func handsOn(f *catalog.Flow, column string) bool {
 	s, ok := f.Body.Query.Body.(*syntax.Select)
-	if !ok || len(f.Body.Query.With) > 0 || len(s.From) != 1 {
+	if !ok || len(f.Body.Query.With) > 0 || len(s.From) == 0 {
 		return false
 	}
 	name, ok := inputName(s.From[0], f.Input.Ref)
