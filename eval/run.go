@@ -144,7 +144,7 @@ func (s *Statement) pass(ctx context.Context, p *prepared, at time.Time, out *re
 	err := s.start(ctx, p, at)
 	for more := true; err == nil && more; {
 		if more, err = s.fetch(ctx, p, out); err == nil && s.bounded && out.size() > s.bound {
-			err = TooLarge
+			err = ErrTooLarge
 		}
 	}
 	if err = s.finish(p, err); err == nil {

@@ -42,8 +42,8 @@ type Statement struct {
 	bounded bool  // of the run at hand
 }
 
-// TooLarge is the error of a run whose result passes what Bound has set.
-var TooLarge = errors.New("the result is larger than its bound")
+// ErrTooLarge is the error of a run whose result passes what Bound has set.
+var ErrTooLarge = errors.New("the result is larger than its bound")
 
 // Bound sets how large the result of a batch may be, in bytes: a query can make many rows of each. A batch of one row is not bounded.
 func (s *Statement) Bound(bytes int64) { s.bound = bytes }

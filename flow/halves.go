@@ -91,9 +91,9 @@ func (r *read) part(stop cut, before bool) read {
 	return out
 }
 
-// share is the part of a split that is cut. Its bytes, which only feed metrics, are divided as its rows are. numbers of splits in out
+// share is the part of a split that is cut. Its bytes, which only feed metrics, are divided as its rows are. the numbers of splits in r
 // are still those of the whole.
-func (out *read) share(s batch.SplitRange, split int32, at batch.Offset, before bool, rows *batch.Columns) batch.SplitRange {
+func (r *read) share(s batch.SplitRange, split int32, at batch.Offset, before bool, rows *batch.Columns) batch.SplitRange {
 	count := func(p *batch.Positions) (n int64) {
 		for _, other := range p.Split {
 			if other == split {
@@ -102,10 +102,10 @@ func (out *read) share(s batch.SplitRange, split int32, at batch.Offset, before 
 		}
 		return n
 	}
-	bad := int64(len(slices.DeleteFunc(slices.Clone(out.bad), func(b batch.Bad) bool { return b.Split != s.Split || b.Kept })))
-	mine, all := count(&out.rows.Pos), count(&rows.Pos)
+	bad := int64(len(slices.DeleteFunc(slices.Clone(r.bad), func(b batch.Bad) bool { return b.Split != s.Split || b.Kept })))
+	mine, all := count(&r.rows.Pos), count(&rows.Pos)
 	s.Bytes = s.Bytes * mine / all
-	s.Nulls = count(&out.rng.Null)
+	s.Nulls = count(&r.rng.Null)
 	s.Records = mine + s.Nulls + bad
 	switch {
 	case before:

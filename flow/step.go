@@ -44,7 +44,7 @@ func (f *Flow) step(ctx context.Context, r read, planned func()) error {
 		return err
 	}
 	began := time.Now()
-	if err := f.evaluate(ctx, w); errors.Is(err, eval.TooLarge) {
+	if err := f.evaluate(ctx, w); errors.Is(err, eval.ErrTooLarge) {
 		return f.inHalves(ctx, r)
 	} else if err != nil {
 		return err

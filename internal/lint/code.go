@@ -135,7 +135,7 @@ func Words(t *Tree) (problems []string) {
 }
 
 // duckdbTests are the packages whose tests may link DuckDB: each costs 5 to 9 seconds of linking.
-var duckdbTests = []string{"eval", "flow", "daemon", "trial", "cmd/processor", "internal/scenario", "internal/proof", "internal/bench"}
+var duckdbTests = []string{"eval", "flow", "trial", "cmd/processor", "internal/scenario", "internal/proof", "internal/bench"}
 
 // Links checks that no other package's test binary links DuckDB.
 func Links(t *Tree) (problems []string) {
