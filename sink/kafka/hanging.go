@@ -30,15 +30,31 @@ import (
 // writes the end that is missing. Which end that is the coordinator knows, until the id is taken over: a transaction that
 // was to be committed stands there as such, and whatever else is open was to be aborted.
 //
-// That leaves one gap: if the cluster stops a second time between the requests of end, the coordinator aborts what was to
-// be committed. Where the identity was part of it the flow stops with SINK_IDENTITY_LOST.
+// While its requests are under way the coordinator knows that end no more, and would abort them when the id is taken over. So the sink
+// remembers one that was broken off, and sends it again before anything else. That leaves one gap: if the process ends between the
+// requests as well, what was to be committed is aborted. Where the identity was part of it the flow stops with SINK_IDENTITY_LOST.
 type hanging struct {
 	partitions []int32 // of the topic
 	undecided  bool    // the identity
 }
 
+// ending is how a transaction that hangs is being ended, by a producer of the same id and epoch.
+type ending struct {
+	id     int64
+	epoch  int16
+	where  hanging
+	commit bool
+}
+
 // own takes the transactional id over, which ends an open transaction, and ends it where that was left out.
 func (a *attachment) own(ctx context.Context) error {
+	if e := a.sink.ending; e != nil {
+		var no *kerr.Error
+		if err := a.end(ctx, *e); err != nil && (!errors.As(err, &no) || no.Retriable || no == kerr.ConcurrentTransactions) {
+			return a.fault(ctx, err, "ending the transaction of %s that hangs", a.sink.name())
+		}
+		a.sink.ending = nil // ended now, or the coordinator will not have it: another one has taken the id over, or its time was up
+	}
 	last, committed, err := a.lastTransaction(ctx)
 	if err != nil {
 		return err
@@ -85,9 +101,11 @@ func (a *attachment) settle(ctx context.Context, id int64, epoch int16, commit b
 		return fault.New(fault.KafkaUnavailable, "a transaction of flow %s hangs in the cluster", a.sink.config.Flow).
 			WithHint("Sluice ends it by itself if it has the right to read %s; else Kafka's kafka-transactions.sh find-hanging names it, and abort ends it", a.sink.target)
 	}
-	if err := a.end(ctx, id, epoch, h, commit); err != nil {
+	a.sink.ending = &ending{id, epoch, h, commit}
+	if err := a.end(ctx, *a.sink.ending); err != nil {
 		return a.fault(ctx, err, "ending the transaction of %s that hangs", a.sink.name())
 	}
+	a.sink.ending = nil
 	slog.Warn("a transaction hung in the cluster and was ended", "flow", a.sink.config.Flow, "topic", a.topic.Name,
 		"partitions", h.partitions, "identity", h.undecided, "committed", commit)
 	return nil
@@ -148,7 +166,7 @@ func (a *attachment) ask(ctx context.Context, what string, key kmsg.Key, f func(
 }
 
 // end ends a transaction in the places where it hangs, by one without records.
-func (a *attachment) end(ctx context.Context, id int64, epoch int16, h hanging, commit bool) error {
+func (a *attachment) end(ctx context.Context, e ending) error {
 	// As a client of Kafka 3.9: such a one says what is in a transaction before it writes, and need not write.
 	cl, err := a.sink.opts.client.New(kgo.MaxVersions(kversion.V3_9_0()))
 	if err != nil {
@@ -157,14 +175,14 @@ func (a *attachment) end(ctx context.Context, id int64, epoch int16, h hanging, 
 	defer cl.Close()
 	name := a.sink.name()
 	partitions, topic := kmsg.NewPtrAddPartitionsToTxnRequest(), kmsg.NewAddPartitionsToTxnRequestTopic()
-	topic.Topic, topic.Partitions = a.topic.Name, h.partitions
-	partitions.TransactionalID, partitions.ProducerID, partitions.ProducerEpoch, partitions.Topics = name, id, epoch, append(partitions.Topics, topic)
+	topic.Topic, topic.Partitions = a.topic.Name, e.where.partitions
+	partitions.TransactionalID, partitions.ProducerID, partitions.ProducerEpoch, partitions.Topics = name, e.id, e.epoch, append(partitions.Topics, topic)
 	identity := kmsg.NewPtrAddOffsetsToTxnRequest()
-	identity.TransactionalID, identity.ProducerID, identity.ProducerEpoch, identity.Group = name, id, epoch, a.sink.group()
+	identity.TransactionalID, identity.ProducerID, identity.ProducerEpoch, identity.Group = name, e.id, e.epoch, a.sink.group()
 	end := kmsg.NewPtrEndTxnRequest()
-	end.TransactionalID, end.ProducerID, end.ProducerEpoch, end.Commit = name, id, epoch, commit
+	end.TransactionalID, end.ProducerID, end.ProducerEpoch, end.Commit = name, e.id, e.epoch, e.commit
 	for _, request := range []kmsg.Request{partitions, identity, end} {
-		if request == partitions && len(h.partitions) == 0 || request == identity && !h.undecided {
+		if request == partitions && len(e.where.partitions) == 0 || request == identity && !e.where.undecided {
 			continue
 		}
 		err := patiently(ctx, func() error {

@@ -43,8 +43,9 @@ type Sink struct {
 
 	mu       sync.Mutex // Write and the renewal
 	attached *attachment
-	wrote    bool  // this run has attached before
-	dead     error // FENCED: nothing is written any more
+	wrote    bool    // this run has attached before
+	ending   *ending // that was broken off, nil for none
+	dead     error   // FENCED: nothing is written any more
 	stop     chan struct{}
 	renewing sync.WaitGroup
 }
