@@ -91,7 +91,7 @@ func (r *read) part(stop cut, before bool) read {
 	return out
 }
 
-// share is the part of a split that is cut. Its bytes, which only feed metrics, are divided as its rows are. the numbers of splits in r
+// share is the part of a split that is cut. Its bytes, which only feed metrics, are divided as its rows are. The numbers of splits in r
 // are still those of the whole.
 func (r *read) share(s batch.SplitRange, split int32, at batch.Offset, before bool, rows *batch.Columns) batch.SplitRange {
 	count := func(p *batch.Positions) (n int64) {
