@@ -40,6 +40,12 @@ type Splitter interface {
 	// Split appends the bounds of the whole records at the start of data to spans and returns how many bytes they use,
 	// separators included. With eof a last record without a separator is whole. It takes at most max records.
 	Split(data []byte, eof bool, max int, spans []Span) ([]Span, int, error)
+	// Limit says how large a record may be before the first of them is looked for. A larger one may come all the same.
+	Limit(most int)
+	// Over says where a record is given up that is larger than records may be. It is asked about the bytes that a record may have,
+	// from its beginning on, and then about what follows them, and returns how many of those still belong to it, separators
+	// included; 0 means all of them and more. What comes behind is the next record.
+	Over(data []byte, beginning bool) int
 }
 
 // Span is data[Start:End].

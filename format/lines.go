@@ -30,6 +30,12 @@ func (l Lines) Split(data []byte, eof bool, max int, spans []Span) ([]Span, int,
 	return spans, at, nil
 }
 
+// Limit implements Splitter. How large they are changes nothing.
+func (Lines) Limit(int) {}
+
+// Over implements Splitter: a record is its line.
+func (Lines) Over(data []byte, _ bool) int { return bytes.IndexByte(data, '\n') + 1 }
+
 func blank(line []byte) bool {
 	for _, c := range line {
 		if c != ' ' && c != '\t' && c != '\r' {

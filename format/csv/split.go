@@ -19,6 +19,7 @@ type splitter struct {
 	dialect Dialect
 	plain   bool
 	reader  reader
+	most    int // bytes of a record; 0 for any number
 }
 
 func (s *splitter) Split(data []byte, eof bool, max int, spans []format.Span) ([]format.Span, int, error) {
@@ -37,7 +38,20 @@ func (s *splitter) Split(data []byte, eof bool, max int, spans []format.Span) ([
 	return spans, at, nil
 }
 
-// record finds the end of the record at data[at], and where the next one starts.
+// Limit implements format.Splitter.
+func (s *splitter) Limit(most int) { s.most = most }
+
+// Over implements format.Splitter: a record is given up with its first line. Where stray quotes are no error its lines are text of one
+// field, and those that a record may have are given up together.
+func (s *splitter) Over(data []byte, beginning bool) int {
+	if beginning && s.dialect.Unescaped != Refuse {
+		return bytes.LastIndexByte(data, s.dialect.newline()) + 1
+	}
+	return bytes.IndexByte(data, s.dialect.newline()) + 1
+}
+
+// record finds the end of the record at data[at], and where the next one starts. A quote that is not closed within what a record may have
+// is closed by nothing, whatever comes behind.
 func (s *splitter) record(data []byte, at int, eof bool) (end, next int, whole bool) {
 	newline := bytes.IndexByte(data[at:], s.dialect.newline())
 	if newline < 0 && !eof {
@@ -47,6 +61,9 @@ func (s *splitter) record(data []byte, at int, eof bool) (end, next int, whole b
 		end = at + newline
 	}
 	if s.spans(data, at, end) {
+		if s.most > 0 && len(data)-at > s.most {
+			data, eof = data[:at+s.most+1], true
+		}
 		var closed bool
 		if end, closed = s.fields(data, at); (end == len(data) || !closed) && !eof {
 			return 0, 0, false

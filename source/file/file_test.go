@@ -389,27 +389,6 @@ func TestTriggerLimits(t *testing.T) {
 	}
 }
 
-// TestARecordThatIsTooLargeStopsReading delivers what is before it first.
-func TestARecordThatIsTooLargeStopsReading(t *testing.T) {
-	long := "{\"a\":3,\"x\":\"" + strings.Repeat("x", 5000) + "\"}\n"
-	dir := tree(t, [2]string{"a.json", "{\"a\":1}\n{\"a\":2}\n" + long + "{\"a\":4}\n"},
-		[2]string{"b.csv", "1,x\n2,\"open " + strings.Repeat("x,y\n", 200_000)})
-	s := mustRead(t, dir, false, "a INT", "path=a.json", "maxRecordSize=5000")
-	d, err := drain(t, s, batch.Limit{})
-	same(t, d.rows, "a.json:0 1", "a.json:8 2")
-	if !fault.Of(err, fault.RecordTooLarge) || !strings.Contains(err.Error(), "byte 16 ") {
-		t.Errorf("got %v", err)
-	}
-	if d, err := drain(t, mustRead(t, dir, false, "a INT", "path=a.json", "maxRecordSize=6000"), batch.Limit{}); err != nil || len(d.rows) != 4 {
-		t.Errorf("%d rows, %v", len(d.rows), err)
-	}
-	d, err = drain(t, mustRead(t, dir, false, "a INT, b STRING", "path=b.csv", "format=csv", "maxRecordSize=300000"), batch.Limit{})
-	same(t, d.rows, `b.csv:0 1 | "x"`)
-	if !fault.Of(err, fault.RecordTooLarge) || !strings.Contains(err.Error(), "byte 4 ") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestMetadata(t *testing.T) {
 	dir := tree(t, [2]string{"in/a.json", "{\"a\":1}\n{\"a\":2}\n"}, [2]string{"in/b.json", "{\"a\":3}"})
 	schema, columns := columnsOf(t, "a INT", "file_path", "file_name", "file_size", "file_modification_time")

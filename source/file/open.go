@@ -14,13 +14,15 @@ import (
 // block is how much is read at once.
 const block = 256 << 10
 
-// opened is a file being read: its bytes from offset at on are data, as far as they have been read.
+// opened is a file being read: its bytes from offset at on are data, as far as they have been read. They may reach beyond the part: where
+// a record ends depends on what follows, and must not on what is asked for.
 type opened struct {
 	part
-	file *os.File
-	at   int64  // offset of data[0]
-	data []byte // read and not yet used
-	rest []byte // memory behind data
+	file  *os.File
+	block int    // how much is read at once
+	at    int64  // offset of data[0]
+	data  []byte // read and not yet used
+	rest  []byte // memory behind data
 }
 
 // errStale says that a file of which nothing was read yet is not as listed any more.
@@ -29,7 +31,7 @@ var errStale = errors.New("not as listed")
 // openAt opens p's file at p.from, or goes on in the one that is open. Without an end the listing may be old: a file that
 // was replaced before anything of it was read is errStale.
 func (s *Source) openAt(p part, endless bool) (*opened, error) {
-	if o := s.open; o != nil && o.listed == p.listed && o.at == p.from && o.at+int64(len(o.data)) <= p.to {
+	if o := s.open; o != nil && o.listed == p.listed && o.at == p.from {
 		o.part = p
 		return o, nil
 	}
@@ -44,7 +46,7 @@ func (s *Source) openAt(p part, endless bool) (*opened, error) {
 	if err != nil {
 		return nil, unreadable(p.path, err)
 	}
-	o := &opened{part: p, file: file, rest: s.buffer[:0]}
+	o := &opened{part: p, file: file, block: s.block, rest: s.buffer[:0]}
 	s.open = o
 	if err := o.verify(); err != nil {
 		if p.from == 0 && endless && fault.Of(err, fault.FileChanged) {
@@ -63,9 +65,12 @@ func (s *Source) begin(o *opened) error {
 	if err := s.skipTo(o, 0); err != nil {
 		return err
 	}
-	spans, used, err := o.split(s, 1, nil)
-	if err != nil {
+	spans, used, large, err := o.split(s, 1, nil)
+	switch {
+	case err != nil:
 		return err
+	case large:
+		return fault.New(fault.RecordTooLarge, "%s: the header is larger than %d bytes", o.path, s.opts.maxRecord).WithHint(largeHint)
 	}
 	if len(spans) == 1 {
 		if err := s.columns.reader.Header(o.data[spans[0].Start:spans[0].End]); err != nil {
@@ -87,7 +92,7 @@ func (s *Source) skipTo(o *opened, at int64) error {
 	if at > 0 {
 		return nil
 	}
-	if err := o.fill(s.opts.maxRecord); err != nil {
+	if err := o.fill(); err != nil {
 		return err
 	}
 	if bytes.HasPrefix(o.data, []byte("\xef\xbb\xbf")) {
@@ -102,20 +107,16 @@ func (o *opened) use(n int) {
 	o.at += int64(n)
 }
 
-// whole reports whether data reaches to the end of the part.
-func (o *opened) whole() bool { return o.at+int64(len(o.data)) >= o.to }
+// whole reports whether data reaches to the end of the file.
+func (o *opened) whole() bool { return o.at+int64(len(o.data)) >= o.size }
 
-// fill reads on. Data that is not used yet moves to the front of the memory, which grows for a record that needs it, up to
-// max bytes.
-func (o *opened) fill(max int64) error {
-	if int64(len(o.data)) > max {
-		return o.tooLarge(max)
-	}
-	if len(o.data)+block > cap(o.rest) {
-		o.rest = make([]byte, 0, 2*len(o.data)+block)
+// fill reads on. Data that is not used yet moves to the front of the memory, which grows for a record that needs it.
+func (o *opened) fill() error {
+	if len(o.data)+o.block > cap(o.rest) {
+		o.rest = make([]byte, 0, 2*len(o.data)+o.block)
 	}
 	n := copy(o.rest[:cap(o.rest)], o.data)
-	room := min(int64(cap(o.rest)-n), o.to-o.at-int64(n))
+	room := min(int64(cap(o.rest)-n), o.size-o.at-int64(n))
 	read, err := o.file.ReadAt(o.rest[n:n+int(room)], o.at+int64(n))
 	o.data = o.rest[:n+read]
 	switch {
@@ -128,21 +129,25 @@ func (o *opened) fill(max int64) error {
 	return nil
 }
 
-func (o *opened) tooLarge(max int64) *fault.Error {
-	return fault.New(fault.RecordTooLarge, "%s: the record at byte %d is larger than %d bytes", o.path, o.at, max).
-		WithHint("raise maxRecordSize, or look for a quote that is not closed")
-}
-
-// split finds at most max records in data, reading on until there is one or the part ends.
-func (o *opened) split(s *Source, max int, spans []format.Span) ([]format.Span, int, error) {
+// split finds at most max records of the part in data, reading on until there is one or the part ends. The record at the start of
+// data may be too large; then it is the only one.
+func (o *opened) split(s *Source, max int, spans []format.Span) (found []format.Span, used int, large bool, err error) {
 	for {
 		spans, used, err := s.columns.reader.Splitter.Split(o.data, o.whole(), max, spans[:0])
-		if err != nil || len(spans) > 0 || o.whole() {
-			return spans, used, err
+		if end := o.to - o.at; int64(used) >= end {
+			for len(spans) > 0 && int64(spans[len(spans)-1].Start) >= end {
+				spans = spans[:len(spans)-1]
+			}
+			return spans, int(end), false, err
 		}
-		o.use(used)
-		if err := o.fill(s.opts.maxRecord); err != nil {
-			return spans, 0, err
+		if err != nil || len(spans) > 0 || o.whole() {
+			return spans, used, false, err
+		}
+		if o.use(used); int64(len(o.data)) > s.opts.maxRecord {
+			return spans, 0, true, nil
+		}
+		if err := o.fill(); err != nil {
+			return spans, 0, false, err
 		}
 	}
 }

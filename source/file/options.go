@@ -16,7 +16,7 @@ func Options() option.Set {
 		{Name: "path", Required: true, Doc: "A file, a folder (all files in and below it), or a pattern of *, ?, [a-z], {a,b} and ** for any folders; relative to the pipeline's folder."},
 		{Name: "maxFilesPerTrigger", Edit: option.Idle, Kind: option.Int, Doc: "Most files of one batch."},
 		{Name: "maxBytesPerTrigger", Edit: option.Idle, Kind: option.Size, Doc: "Size after which a batch is closed."},
-		{Name: "maxRecordSize", Kind: option.Size, Default: "64MiB", Doc: "Largest record; a larger one stops the flow."},
+		{Name: "maxRecordSize", Kind: option.Size, Default: "64MiB", Doc: "Largest record; a larger one is a bad record (RECORD_TOO_LARGE), of which the first 4096 bytes are kept. A header must not be larger."},
 		{Name: "pollInterval", Edit: option.Idle, Kind: option.Duration, Default: "1s", Doc: "How often a stream that has nothing to read looks for new files."},
 	}
 }

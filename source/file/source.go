@@ -34,6 +34,7 @@ type Source struct {
 	columns *columns
 	open    *opened  // the file that the last Read stopped in, or nil
 	buffer  []byte   // memory of opened
+	block   int      // how much of a file is read at once
 	listing []listed // of a stream: what was found when there was last nothing to read
 	warn    func(*fault.Error)
 	warned  map[string]bool
@@ -50,11 +51,14 @@ func New(c Config) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Reader.Splitter != nil {
+		c.Reader.Splitter.Limit(int(opts.maxRecord))
+	}
 	warn := c.Warn
 	if warn == nil {
 		warn = func(*fault.Error) {}
 	}
-	return &Source{opts: opts, at: c.At, dir: c.Dir, stream: c.Stream, columns: columns, warn: warn, warned: map[string]bool{}}, nil
+	return &Source{opts: opts, at: c.At, dir: c.Dir, stream: c.Stream, columns: columns, block: block, warn: warn, warned: map[string]bool{}}, nil
 }
 
 // Start implements source.Source: the files that are there now, unread.

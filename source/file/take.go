@@ -94,13 +94,20 @@ func (s *Source) takeFile(ctx context.Context, t *taking, o *opened) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		spans, used, err := o.split(s, t.room(), t.columns.spans)
+		spans, used, large, err := o.split(s, t.room(), t.columns.spans)
 		t.columns.spans = spans
-		if err == nil {
-			spans, used, err = t.bound(o, spans, used, s)
-		}
 		if err != nil {
 			return err
+		}
+		if !large {
+			spans, used, large = t.bound(o, spans, used, s)
+		}
+		if large {
+			if err := s.takeLarge(ctx, t, o, from); err != nil {
+				return err
+			}
+			from = o.at
+			continue
 		}
 		t.decode(o, spans)
 		t.cover(o, from, int64(used), int64(len(spans)))
@@ -125,22 +132,23 @@ func (t *taking) room() int {
 	return min(splitAtOnce, t.limit.Rows-int(t.records))
 }
 
-// bound drops the records behind the one that passes the limit of bytes, and refuses one that is too large.
-func (t *taking) bound(o *opened, spans []format.Span, used int, s *Source) ([]format.Span, int, error) {
+// bound drops the records behind the one that passes the limit of bytes, and those from one on that is too large. Where that is the
+// first one, data begins with it then.
+func (t *taking) bound(o *opened, spans []format.Span, used int, s *Source) (kept []format.Span, n int, large bool) {
 	most := t.mostBytes(s.opts.maxBytes)
 	for i, span := range spans {
 		if int64(span.End-span.Start) > s.opts.maxRecord {
 			if i == 0 {
 				o.use(span.Start)
-				return nil, 0, o.tooLarge(s.opts.maxRecord)
+				return nil, 0, true
 			}
-			return spans[:i], span.Start, nil
+			return spans[:i], span.Start, false
 		}
 		if t.bytes+int64(span.End) >= most && i+1 < len(spans) {
-			return spans[:i+1], spans[i+1].Start, nil
+			return spans[:i+1], spans[i+1].Start, false
 		}
 	}
-	return spans, used, nil
+	return spans, used, false
 }
 
 // decode makes rows of the records.
