@@ -41,6 +41,16 @@ func (t *Table) Keyed() bool {
 	return false
 }
 
+// Replaced reports whether a REPLACE WHERE flow writes the table.
+func (t *Table) Replaced() bool {
+	for _, f := range t.Flows {
+		if f.Body.Kind == syntax.ReplaceWhere {
+			return true
+		}
+	}
+	return false
+}
+
 // Keys are the key columns of a keyed table, in lower case and sorted, as its first REPLACE USING flow names them.
 func (t *Table) Keys() []string {
 	for _, f := range t.Flows {
@@ -69,7 +79,7 @@ type Flow struct {
 	Table     *Table
 	Sink      *Sink
 	Reads     []*Read // in the order of the text
-	Input     *Read   // the one of Reads whose rows the flow is about; nil when it cannot be told
+	Input     *Read   // the one of Reads whose rows the flow is about; nil when it cannot be told, and of a REPLACE WHERE flow
 	DependsOn []*Flow
 	Unsound   bool // its query should not be analysed: what it reads is not known well enough
 }

@@ -16,7 +16,6 @@ func (b *builder) checkFlow(f *Flow) {
 		f.Unsound = true
 	case syntax.ReplaceWhere:
 		b.replaceWhere(f)
-		f.Unsound = true
 	case syntax.ReplaceUsing:
 		b.replaceUsing(f)
 	}
@@ -32,14 +31,27 @@ func (b *builder) checkFlow(f *Flow) {
 	}
 }
 
-// replaceWhere refuses the flow by name; what would be wrong with it anyway is said at the same time.
+// replaceWhere holds RW-07, RW-15 and SQ-10. The flow is a batch flow: no read of it is its input, all are tables as of one moment.
 func (b *builder) replaceWhere(f *Flow) {
-	b.report(fault.NoReplaceWhere, f.Body.Pos, "the flow %s is a REPLACE WHERE flow", f.Name)
 	if f.Body.Once {
-		b.report(fault.ReplaceOnce, f.Body.OncePos, "the flow %s has both ONCE and REPLACE WHERE", f.Name)
+		b.report(fault.ReplaceOnce, f.Body.OncePos, "the flow %s has both ONCE and REPLACE WHERE", f.Name).
+			WithHint("leave ONCE out: the flow computes its window in every update")
 	}
 	if f.Table != nil && len(f.Table.Decl.Expectations) > 0 {
-		b.report(fault.ReplaceWhereChecks, f.Table.Decl.Expectations[0].Pos, "the table %s has expectations and a REPLACE WHERE flow", f.Table.Display)
+		b.report(fault.ReplaceWhereChecks, f.Table.Decl.Expectations[0].Pos, "the table %s has expectations and a REPLACE WHERE flow", f.Table.Display).
+			WithHint("put the condition into the query's WHERE, or the expectation on a table that the query reads")
+	}
+	for _, r := range f.Reads {
+		switch {
+		case r.Stream:
+			b.report(fault.ReplaceWhereStream, r.Ref.Position(), "the REPLACE WHERE flow %s reads a stream", f.Name).
+				WithHint("leave STREAM out: the flow reads all of its tables in every update")
+			f.Unsound = true
+		case r.Function != nil:
+			b.report(fault.NoReplaceWhereSource, r.Ref.Position(), "the REPLACE WHERE flow %s reads a source outside the pipeline", f.Name).
+				WithHint("load it into a table with a flow of its own, and read that table")
+			f.Unsound = true
+		}
 	}
 }
 
@@ -144,6 +156,10 @@ func (b *builder) besides(f *Flow, r *Read) {
 // readsTable holds D-21, D-34 and DM-08 for a table whose rows a flow takes.
 func (b *builder) readsTable(f *Flow, r *Read) {
 	t := r.Table
+	if t.Replaced() {
+		b.readsReplaced(f, r)
+		return
+	}
 	switch {
 	case !t.Keyed():
 	case !r.Stream:
@@ -162,11 +178,31 @@ func (b *builder) readsTable(f *Flow, r *Read) {
 	}
 }
 
+// readsReplaced refuses to take rows or changes from a REPLACE WHERE table: rows of it go and come with every update (DM-08).
+func (b *builder) readsReplaced(f *Flow, r *Read) {
+	t := r.Table
+	switch {
+	case r.Feed:
+		b.report(fault.NoReplaceWhereFeed, r.Ref.Position(), "the flow %s reads the changes of %s, a REPLACE WHERE table", f.Name, t.Display).
+			WithHint("read the table without STREAM, beside a stream or in a REPLACE WHERE flow")
+	case r.Stream:
+		b.report(fault.StreamNotAppendOnly, r.Ref.Position(), "the flow %s streams %s, a REPLACE WHERE table whose rows are replaced", f.Name, t.Display).
+			WithHint("read the table without STREAM, beside a stream or in a REPLACE WHERE flow")
+	default:
+		b.report(fault.NoOnceFromReplaced, r.Ref.Position(), "the once flow %s takes its rows from %s, a REPLACE WHERE table", f.Name, t.Display).
+			WithHint("write a REPLACE WHERE flow, which reads the table in every update")
+	}
+}
+
 // checkTable holds the rules between the flows of one table: RU-14, D-13, and that there is a flow at all.
 func (b *builder) checkTable(t *Table) {
 	if len(t.Flows) == 0 {
 		b.missing(fault.New(fault.DatasetWithoutFlow, "no flow writes the table %s", t.Display).At(t.Decl.Name.Pos).
 			WithHint("add a query to it, or a CREATE FLOW ... INSERT INTO %s", t.Display))
+		return
+	}
+	if t.Replaced() {
+		b.checkReplaced(t)
 		return
 	}
 	if !t.Keyed() {
@@ -189,5 +225,22 @@ func (b *builder) checkTable(t *Table) {
 			b.report(fault.ReplaceKeysDiffer, f.Body.Pos, "the flows %s and %s into %s have the keys (%s) and (%s)", first.Name, f.Name, t.Display,
 				strings.Join(first.Keys(), ", "), strings.Join(f.Keys(), ", ")).WithHint("all flows into one table name the same key columns (D-13)")
 		}
+	}
+}
+
+// checkReplaced holds RW-13, RW-14 and D-16 for a table that a REPLACE WHERE flow writes.
+func (b *builder) checkReplaced(t *Table) {
+	if t.Retention != "forever" {
+		b.report(fault.InvalidTableProperty, t.Decl.Clauses.Positions["TBLPROPERTIES"], "%s is for append tables, and %s is a REPLACE WHERE table", propRetention, t.Display).
+			WithHint("leave it out: rows outside the window stay for ever (RW-04)")
+	}
+	if t.Digest {
+		b.report(fault.NoReplacedDigest, t.Decl.Clauses.Positions["TBLPROPERTIES"], "%s is set, and %s is a REPLACE WHERE table", propDigest, t.Display).
+			WithHint("leave it out: `processor digest` computes the digest from the rows")
+	}
+	first := t.Flows[0]
+	for _, f := range t.Flows[1:] {
+		b.report(fault.TargetHasOtherFlow, f.Pos, "the table %s has the %s flow %s and the %s flow %s", t.Display, first.Body.Kind, first.Name, f.Body.Kind, f.Name).
+			WithHint("a REPLACE WHERE flow shares its table with no other flow; give %s a table of its own", f.Name)
 	}
 }

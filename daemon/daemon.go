@@ -72,6 +72,11 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 			d = nil
 		}
 	}()
+	for _, f := range o.Plan.Flows {
+		if f.Window != nil {
+			return d, fault.New(fault.NoReplaceWhere, "the flow %s is a REPLACE WHERE flow, which a daemon does not run yet", f.Name).At(f.Pos)
+		}
+	}
 	d.measured = metrics.New(d.registry)
 	d.measured.SetBuild(o.Build.Version, o.Build.Revision)
 	metrics.RegisterRuntime(d.registry)

@@ -117,7 +117,7 @@ func header(s *catalog.Spec) *Pipeline {
 // declare makes the tables, without columns where the flows decide, and the sinks.
 func (p *planner) declare(c *catalog.Catalog) {
 	for _, decl := range c.Tables {
-		t := &Table{Name: decl.Name, Display: decl.Display, Pos: decl.Decl.Name.Pos, Comment: decl.Decl.Clauses.Comment, ResetAllowed: decl.ResetAllowed, Retention: decl.Retention, Digest: decl.Digest}
+		t := &Table{Name: decl.Name, Display: decl.Display, Pos: decl.Decl.Name.Pos, Comment: decl.Decl.Clauses.Comment, ResetAllowed: decl.ResetAllowed, Retention: decl.Retention, Digest: decl.Digest, Replaced: decl.Replaced()}
 		p.Tables = append(p.Tables, t)
 		p.tables[decl] = &table{Table: t, decl: decl}
 	}
@@ -129,21 +129,25 @@ func (p *planner) declare(c *catalog.Catalog) {
 	}
 }
 
-// analyse types the query of a flow. Once flows are worked off in micro-batches too, so they are held to the same rules.
+// analyse types the query of a flow. Once flows are worked off in micro-batches too, so they are held to the same rules as streams; a REPLACE
+// WHERE flow is not (RW-07).
 func (p *planner) analyse(f *flow) {
 	var sound bool
 	if f.scope, sound = p.newScope(f.decl); !sound {
 		return
 	}
-	a, problems := dialect.Analyse(f.decl.Body.Query, f.scope, dialect.Options{Zone: p.Zone, Streaming: true})
+	a, problems := dialect.Analyse(f.decl.Body.Query, f.scope, dialect.Options{Zone: p.Zone, Streaming: !batchFlow(f.decl)})
 	p.problems = append(p.problems, problems...)
 	if len(problems) > 0 || !p.storable(f.decl, a.Output) {
 		return
 	}
-	if f.analysis = a; !p.readsInput(f) {
+	if f.analysis = a; !batchFlow(f.decl) && !p.readsInput(f) {
 		f.analysis = nil
 	}
 }
+
+// batchFlow reports whether a flow computes its result in one go, not batch by batch.
+func batchFlow(f *catalog.Flow) bool { return f.Body.Kind == syntax.ReplaceWhere }
 
 // storable refuses output columns that no table and no sink can take.
 func (p *planner) storable(f *catalog.Flow, output []batch.Field) bool {

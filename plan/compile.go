@@ -24,7 +24,7 @@ func (p *planner) compile(f *flow) {
 		return
 	}
 	out.Definition = p.definition(decl)
-	query, problems := f.analysis.Compile(projection)
+	query, problems := p.statement(f, out, projection)
 	for _, e := range problems {
 		if !e.Pos.IsValid() {
 			e.Pos = decl.Body.Query.Pos
@@ -34,13 +34,27 @@ func (p *planner) compile(f *flow) {
 	if len(problems) > 0 {
 		return
 	}
-	p.reads(f, out, query)
-	out.Query = query
+	if out.Query = query; out.Window != nil {
+		out.Input, out.Lookups = batchInput(decl), out.Window.Lookups
+	} else {
+		p.reads(f, out, query)
+	}
 	out.Secrets = p.secrets(f, out)
 	if projection.Sequence != nil {
 		p.sequence(decl, p.tables[decl.Table], query.Sequence)
 	}
 	p.Flows = append(p.Flows, out)
+}
+
+// statement compiles the query of a flow.
+func (p *planner) statement(f *flow, out *Flow, projection dialect.Projection) (query *dialect.Compiled, problems fault.List) {
+	if !batchFlow(f.decl) {
+		return f.analysis.Compile(projection)
+	}
+	if out.Window, problems = p.window(f, out, projection); len(problems) > 0 {
+		return nil, problems
+	}
+	return out.Window.Query, nil
 }
 
 // project decides what the flow writes of its query, and checks that its target takes it.

@@ -27,6 +27,7 @@ type Part struct {
 const (
 	PartQuery      = "query" // without the options of the source
 	PartSequence   = "SEQUENCE BY"
+	PartWhere      = "REPLACE WHERE"
 	PartOnce       = "ONCE"
 	PartByName     = "BY NAME"
 	PartTarget     = "target"
@@ -82,10 +83,16 @@ func (p *planner) definition(f *catalog.Flow) Definition {
 	for _, s := range f.Body.Sequence {
 		put(PartSequence, syntax.PrintExpr(s))
 	}
+	if f.Body.Predicate != nil {
+		put(PartWhere, syntax.PrintExpr(f.Body.Predicate))
+	}
 	names := flowNames(f.DependsOn)
 	slices.Sort(names)
 	put(PartDependsOn, strings.Join(names, ", "))
 	put(PartComment, f.Comment)
+	if f.Input == nil {
+		return d
+	}
 	d.options(f.Input.Options, f.Pos)
 	if f.Input.Schema != nil {
 		delete(d, PrefixOption+PartSchema) // its text has blanks
@@ -117,6 +124,9 @@ func (d Definition) options(v option.Values, at fault.Pos) {
 
 // queryWithoutOptions prints a query without what its input is called with: the options are parts of their own.
 func queryWithoutOptions(f *catalog.Flow) string {
+	if f.Input == nil {
+		return syntax.PrintQuery(f.Body.Query)
+	}
 	switch ref := f.Input.Ref.(type) {
 	case *syntax.TableFunc:
 		args, with := ref.Args, ref.With

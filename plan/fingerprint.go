@@ -19,6 +19,9 @@ func flowFingerprint(f *catalog.Flow) string {
 	for _, s := range f.Body.Sequence {
 		fmt.Fprintf(&b, " sequence=%s", syntax.PrintExpr(s))
 	}
+	if f.Body.Predicate != nil {
+		fmt.Fprintf(&b, " where=%s", syntax.PrintExpr(f.Body.Predicate))
+	}
 	b.WriteString("\n" + syntax.PrintQuery(f.Body.Query))
 	return sum(b.String())
 }
@@ -26,7 +29,10 @@ func flowFingerprint(f *catalog.Flow) string {
 // tableFingerprint changes when rows that are stored no longer fit: the key columns, their types, the sequence's type
 // (D-62, A-106).
 func tableFingerprint(t *Table) string {
-	if t.Keys == nil {
+	switch {
+	case t.Replaced:
+		return sum("replaced")
+	case t.Keys == nil:
 		return sum("append")
 	}
 	var keys []batch.Field

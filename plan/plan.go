@@ -59,11 +59,12 @@ type Table struct {
 	Pos          fault.Pos
 	Comment      string
 	Fields       []batch.Field
-	Keys         []int      // columns of the key, in the order of their lower-cased names (so that REPLACE USING (a, b) and (b, a) store the same keys); nil for an append table
+	Keys         []int      // columns of the key, in the order of their lower-cased names (so that REPLACE USING (a, b) and (b, a) store the same keys); nil for other tables
 	Sequence     batch.Type // type of the sequence of a keyed table, else Void
 	ResetAllowed bool       // pipelines.reset.allowed (FR-04)
 	Retention    string     // sluice.retention (D-16)
 	Digest       bool       // sluice.digest (D-29)
+	Replaced     bool       // a REPLACE WHERE flow writes it
 	Feed         bool       // some flow reads its change feed
 	Fingerprint  string     // of keys, key types and sequence type (D-62)
 	Definition   Definition // beside its columns
@@ -88,11 +89,14 @@ const (
 	FromFiles
 	FromTable      // the appends of an append table
 	FromChangeFeed // the changes of a table
+	FromTables     // nothing: a REPLACE WHERE flow reads whole tables as of one moment, all of them Lookups
 )
 
-func (k InputKind) String() string { return [...]string{"kafka", "files", "table", "change feed"}[k] }
+func (k InputKind) String() string {
+	return [...]string{"kafka", "files", "table", "change feed", "tables"}[k]
+}
 
-// Input is the streaming or once source of a flow.
+// Input is the streaming or once source of a flow; of a REPLACE WHERE flow it has only a kind and a name.
 type Input struct {
 	Kind    InputKind
 	Name    string // for messages and metrics: the topics, the path, the table
@@ -146,6 +150,7 @@ type Flow struct {
 	Input       Input
 	Lookups     []Lookup
 	Query       *dialect.Compiled // Reads[0] is Input
+	Window      *Window           // of a REPLACE WHERE flow, whose Query it has; else nil
 	Text        string            // the query as written
 	Checks      []Check
 	DependsOn   []string // flows named by DEPENDS ON

@@ -44,9 +44,12 @@ func (p *Pipeline) relative(path string) string {
 
 func (t *Table) print(b *strings.Builder) {
 	fmt.Fprintf(b, "table %s", t.Name)
-	if t.Keys == nil {
+	switch {
+	case t.Replaced:
+		b.WriteString(": replaced where a predicate holds")
+	case t.Keys == nil:
 		b.WriteString(": append")
-	} else {
+	default:
 		keys := make([]string, len(t.Keys))
 		for i, k := range t.Keys {
 			keys[i] = t.Fields[k].Name
@@ -92,12 +95,18 @@ func (f *Flow) print(b *strings.Builder) {
 		fmt.Fprintf(b, ", after %s", strings.Join(f.Upstream, ", "))
 	}
 	b.WriteString("\n")
-	f.Input.print(b)
+	verb := "joins"
+	if f.Window != nil {
+		verb = "reads"
+		fmt.Fprintf(b, "  replaces where %s\n", f.Window.Predicate)
+	} else {
+		f.Input.print(b)
+	}
 	for _, d := range f.Query.Documents {
 		fmt.Fprintf(b, "  decodes %s\n", d)
 	}
 	for _, l := range f.Lookups {
-		fmt.Fprintf(b, "  joins %s: %s\n", l.Table.Name, strings.Join(f.Query.Reads[l.Read].Columns, ", "))
+		fmt.Fprintf(b, "  "+verb+" %s: %s\n", l.Table.Name, strings.Join(f.Query.Reads[l.Read].Columns, ", "))
 	}
 	fmt.Fprintf(b, "  writes %s\n", batch.DDL(f.Query.Columns))
 	if f.Query.Sequence.Kind != batch.Void {

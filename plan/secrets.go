@@ -27,12 +27,16 @@ func (p *planner) secrets(f *flow, out *Flow) []string {
 	if out.Input.Kind == FromKafka || out.Sink != nil && out.Sink.Format == "kafka" {
 		found = append(found, p.spec.SecretServers()...)
 	}
-	syntax.Inspect(f.decl.Body.Query, func(node any) bool {
+	collect := func(node any) bool {
 		if l, ok := node.(*syntax.Literal); ok && l.Secret {
 			found = append(found, l.Text)
 		}
 		return true
-	})
+	}
+	syntax.Inspect(f.decl.Body.Query, collect)
+	if f.decl.Body.Predicate != nil {
+		syntax.Inspect(f.decl.Body.Predicate, collect)
+	}
 	for _, value := range p.Secrets {
 		if slices.ContainsFunc(found, func(s string) bool { return strings.Contains(s, value) }) {
 			found = append(found, value)

@@ -56,6 +56,13 @@ func (v *variation) table(t *Table) {
 }
 
 func (v *variation) flow(f *Flow) {
+	if f.Window != nil {
+		v.because("flow %s computes its window anew in every update", f.Name)
+		for _, l := range f.Lookups {
+			v.table(l.Table)
+		}
+		return
+	}
 	v.query(f)
 	if f.Input.Kind == FromChangeFeed {
 		v.because("flow %s reads the changes of %s, which depend on how its batches were cut", f.Name, f.Input.Table.Display)

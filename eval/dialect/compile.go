@@ -50,6 +50,11 @@ func (c *compiler) statement(p Projection) *Compiled {
 		sequence, out.Sequence = &v, v.typ
 	}
 	checks := c.checks(p.Checks)
+	if p.Where != nil {
+		var verdict value
+		verdict, out.Window = c.where(p.Where)
+		checks, out.Checks = append(checks, verdict), out.Checks+1
+	}
 	if p.Row && c.root.stream == nil {
 		c.report(fault.New(fault.UnsupportedStreaming, "the query reads nothing as a stream, so its rows come from no input row"))
 	}
@@ -158,8 +163,8 @@ func hasAggregate(q *query) bool {
 // checks understands expectations over the stored columns.
 func (c *compiler) checks(list []syntax.Expr) []value {
 	row := &source{}
-	for i, o := range c.stored {
-		row.columns = append(row.columns, &column{name: o.name, typ: c.fieldType(i), sql: fmt.Sprintf("r.c%d", i), output: o})
+	for i := range c.stored {
+		row.columns = append(row.columns, c.storedColumn(i))
 	}
 	f := c.newFrame(&scope{sources: []*source{row}, order: row.columns}, "an expectation")
 	f.alone = true
@@ -171,8 +176,6 @@ func (c *compiler) checks(list []syntax.Expr) []value {
 	}
 	return out
 }
-
-func (c *compiler) fieldType(i int) batch.Type { return c.stored[i].value.typ }
 
 func (c *compiler) mark(sequence *value, checks []value, row bool) {
 	if c.table != nil {

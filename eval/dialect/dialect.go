@@ -86,6 +86,7 @@ type Projection struct {
 	Columns  []Target
 	Sequence syntax.Expr   // over the query's input, an output column's name otherwise; nil without one. A tuple or struct gives one column.
 	Checks   []syntax.Expr // expectations, over Columns by their target names and types (EX-O5)
+	Where    *Where        // the predicate of a REPLACE WHERE flow: its verdict comes as one more check
 	Row      bool          // also yield the number of the input row each row was made of
 }
 
@@ -98,6 +99,7 @@ type Compiled struct {
 	Columns   []batch.Field
 	Sequence  batch.Type // Void without a sequence
 	Checks    int
+	Window    *Window    // of the predicate, whose verdict is the last check; nil without one
 	Functions []Function // called in SQL by their External names
 	Documents []Document // of which some functions give parts
 	Row       bool
