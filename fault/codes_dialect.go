@@ -61,6 +61,8 @@ var (
 	AliasCountMismatch   = define("ASSIGNMENT_ARITY_MISMATCH", User, AfterChange, "A list of column names has not as many names as there are columns.")
 	IncompatibleColumn   = define("INCOMPATIBLE_COLUMN_TYPE", User, AfterChange, "The sides of a set operation have a column without a common type.")
 	InvalidSubquery      = define("INVALID_SUBQUERY_EXPRESSION", User, AfterChange, "A subquery stands where there can be none, or has not one column.")
+	QualifyNoWindow      = define("QUALIFY_REQUIRES_WINDOW_FUNCTION", User, AfterChange, "QUALIFY stands in a query that has no window function.")
+	NumericLiteralRange  = define("INVALID_NUMERIC_LITERAL_RANGE", User, AfterChange, "A number written in a query is outside the range of its type.")
 	InvalidTypedLiteral  = define("INVALID_TYPED_LITERAL", User, AfterChange, "The text of DATE '...' or TIMESTAMP '...' is no date or time.")
 	InvalidLimit         = define("INVALID_LIMIT_LIKE_EXPRESSION", User, AfterChange, "LIMIT or OFFSET is not a whole number of at least 0.")
 )

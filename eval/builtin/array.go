@@ -405,6 +405,14 @@ func magnitude(v int64) uint64 {
 	return uint64(v)
 }
 
+// inOrder compares as Java does: NaN last, -0.0 in front of 0.0.
+func inOrder(x, y float64) int {
+	if x == 0 && y == 0 {
+		return cmp.Compare(1/x, 1/y)
+	}
+	return -cmp.Compare(-x, -y)
+}
+
 // newPercentile is the value at the option "fraction" of an array of DOUBLE without nulls, between two of them in proportion;
 // NULL for an empty one.
 func newPercentile(s *Spec) (Function, error) {
@@ -413,7 +421,7 @@ func newPercentile(s *Spec) (Function, error) {
 	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
 		a := listAt(&args[0], i)
 		sorted = append(sorted[:0], batch.Values[float64](a.elements)[a.from:a.to]...)
-		slices.SortFunc(sorted, func(x, y float64) int { return -cmp.Compare(-x, -y) }) // NaN last
+		slices.SortFunc(sorted, inOrder)
 		if len(sorted) == 0 {
 			out.AppendNull()
 			return nil

@@ -11,7 +11,7 @@ import (
 // newRoundDecimal rounds a DECIMAL to the option "places" behind the point, in front of it where negative; the option "half" says
 // where halves go: "up", away from zero, or to the "even" digit.
 func newRoundDecimal(s *Spec) (Function, error) {
-	places, even := atoi(s.Options["places"]), s.Options["half"] == "even"
+	places, mode := atoi(s.Options["places"]), s.Options["half"]
 	scale, result := int(s.Args[0].Scale), s.Result
 	drop := max(scale-places, 0) // digits
 	unit := powerOfTen(drop)
@@ -23,7 +23,7 @@ func newRoundDecimal(s *Spec) (Function, error) {
 		setInt128(&n, format.DecimalAt(&args[0], i))
 		negative := n.Sign() < 0
 		n.QuoRem(n.Abs(&n), unit, &rest)
-		if cmp := rest.Cmp(half); drop > 0 && (cmp > 0 || cmp == 0 && (!even || n.Bit(0) == 1)) {
+		if drop > 0 && away(mode, negative, n.Bit(0) == 1, rest.Sign() != 0, rest.Cmp(half)) {
 			n.Add(&n, one)
 		}
 		if n.Mul(&n, grow); n.Cmp(limit) >= 0 {
@@ -36,6 +36,19 @@ func newRoundDecimal(s *Spec) (Function, error) {
 		format.AppendDecimalValue(out, v)
 		return nil
 	}), nil
+}
+
+// away reports whether a number is rounded away from zero, which has a rest that compares with a half as cmp says.
+func away(mode string, negative, odd, rest bool, cmp int) bool {
+	switch mode {
+	case "ceil":
+		return rest && !negative
+	case "floor":
+		return rest && negative
+	case "even":
+		return cmp > 0 || cmp == 0 && odd
+	}
+	return cmp >= 0
 }
 
 var (

@@ -14,7 +14,7 @@ import (
 // n-th group without a name; a group called tail... is the line break that a $ leaves in front of the end of the text.
 var patterns = map[string]func(*Spec) (Function, error){
 	"regexp_replace": newReplace, "regexp_extract": newExtract, "regexp_extract_all": newExtractAll, "regexp_count": newCount,
-	"regexp_substr": newSubstr, "regexp_instr": newInstr, "split": newSplit,
+	"regexp_substr": newSubstr, "regexp_instr": newInstr, "split": newSplit, "characters": newCharacters,
 }
 
 // AtStart is how a regular expression says that it matches at the start of the text only.
@@ -254,4 +254,24 @@ func newSplit(s *Spec) (Function, error) {
 		out.AppendNested()
 		return nil
 	}), err
+}
+
+// newCharacters cuts a text into its characters; with a limit the last part is all that is left.
+func newCharacters(s *Spec) (Function, error) {
+	limit, _ := strconv.Atoi(s.Options["limit"])
+	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
+		text := args[0].Text(i)
+		parts := 1
+		for ; len(text) > 0 && parts != limit; parts++ {
+			_, size := utf8.DecodeRune(text)
+			if size == len(text) {
+				break
+			}
+			out.Child(0).AppendText(text[:size])
+			text = text[size:]
+		}
+		out.Child(0).AppendText(text)
+		out.AppendNested()
+		return nil
+	}), nil
 }

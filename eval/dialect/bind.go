@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"strings"
 
 	"sluice/batch"
 	"sluice/fault"
@@ -19,12 +20,26 @@ func (f *frame) bind(e syntax.Expr) value {
 
 // grouped makes a value that GROUP BY computes free of the columns it is made of.
 func (f *frame) grouped(v value) value {
+	if f.inside != "" || len(f.groups) == 0 {
+		return v
+	}
+	sql := f.asGrouped(v.sql)
 	for _, g := range f.groups {
-		if f.inside == "" && g.sql == v.sql && g.typ.Equal(v.typ) {
-			v.free = nil
+		if g.sql == sql && g.typ.Equal(v.typ) {
+			v.sql, v.free = zeroed(g).sql, nil
 		}
 	}
 	return v
+}
+
+// asGrouped is SQL as it stands in GROUP BY: there -0.0 is still in the parts that are grouped by themselves.
+func (f *frame) asGrouped(sql string) string {
+	for _, g := range f.groups {
+		if fractioned(g.typ) && sql != g.sql {
+			sql = strings.ReplaceAll(sql, zeroed(g).sql, g.sql)
+		}
+	}
+	return sql
 }
 
 func (f *frame) bindNew(e syntax.Expr) value {
@@ -175,6 +190,9 @@ func (f *frame) index(x, i value, pos syntax.Pos) value {
 	case batch.Map:
 		return f.mapValue(x, i, pos)
 	case batch.Array:
+		if i.typ.Kind == batch.Void {
+			i = f.convert(i, integer, false)
+		}
 		if !i.typ.IsInteger() {
 			return f.fail(fault.New(fault.UnexpectedInput, "the index of an array is %s, not an integer", i.typ).At(i.pos))
 		}

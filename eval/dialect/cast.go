@@ -100,6 +100,9 @@ func (f *frame) convert(v value, to batch.Type, try bool) value {
 	case v.typ.Kind == batch.Void || v.isNull():
 		out := v
 		out.typ, out.sql = to, fmt.Sprintf("CAST(NULL AS %s)", duckType(to))
+		if v.is(raises) && !v.isNull() {
+			out.sql = fmt.Sprintf("CASE WHEN %s IS NULL THEN %s END", v.sql, out.sql)
+		}
 		return out
 	case v.konst != nil:
 		if out, done := f.constantTo(v, to, try); done {

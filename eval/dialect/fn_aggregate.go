@@ -280,7 +280,7 @@ func (c *call) inWindow(v value) value {
 			c.checkOrdered(p.typ, "PARTITION BY", p.pos)
 		}
 		v = derive(v.typ, v.sql, v, p)
-		partition = append(partition, p.sql)
+		partition = append(partition, zeroed(p).sql)
 	}
 	for _, o := range c.expr.Over.OrderBy {
 		key := inner.bind(o.Expr)
@@ -288,7 +288,7 @@ func (c *call) inWindow(v value) value {
 			return c.fail(err)
 		}
 		v = derive(v.typ, v.sql, v, key)
-		order = append(order, direction(key.sql, o))
+		order = append(order, direction(zeroed(key).sql, o))
 	}
 	frame, err := c.windowFrame()
 	if err != nil {

@@ -35,7 +35,7 @@ var arrays = []*function{
 		}
 		return c.mistyped(0, "an array")
 	}},
-	{name: "array_sort", args: "array", min: 1, max: 1, exact: "exact; nulls come last", bind: bindArrayOnly("array_sort", nil)},
+	{name: "array_sort", args: "array", min: 1, max: 1, exact: "exact; nulls come last; with a function that compares it is refused", bind: bindArrayOnly("array_sort", nil)},
 	{name: "array_union", args: "array, array", min: 2, max: 2, exact: exact, bind: bindArrays(nil)},
 	{name: "arrays_overlap", args: "array, array", min: 2, max: 2, exact: exact, bind: bindArrays(&boolean)},
 	{name: "arrays_zip", args: "array, ...", min: 1, max: -1, exact: exact, bind: bindArraysZip},
@@ -70,7 +70,7 @@ var arrays = []*function{
 			return c.mistyped(0, "an array of structs with two fields")
 		}
 		entry := typ.Fields[0].Type.Fields
-		return c.mapOf("map_from_entries", entry[0].Type, entry[1].Type, nil, c.args[0])
+		return c.mapOf("map_from_entries", entry[0].Type, entry[1].Type, nil, zeroedKeys(c.args[0]))
 	}},
 	{name: "str_to_map", args: "text [, between entries [, inside]]", min: 1, max: 3, exact: "exact; the separators are constant, literal text", bind: bindStrToMap},
 }
@@ -120,7 +120,11 @@ func bindArrayOnly(name string, options [][2]string) func(*call) value {
 		if err := c.incomparable(element); name != "array_compact" && err != nil {
 			return c.fail(err)
 		}
-		return c.builtin(name, c.args[0].typ, options, c.args[0])
+		x := c.args[0]
+		if name == "array_distinct" {
+			x = zeroed(x)
+		}
+		return c.builtin(name, x.typ, options, x)
 	}
 }
 
@@ -205,7 +209,7 @@ func bindArrays(result *batch.Type) func(*call) value {
 			return wrong(c.pos)
 		}
 		typ, ok := common(x, y)
-		if !ok || x.Kind != batch.Void && y.Kind != batch.Void && (x.Kind == batch.String) != (y.Kind == batch.String) {
+		if !ok || decimalsDiffer(x, y, typ) || x.Kind != batch.Void && y.Kind != batch.Void && (x.Kind == batch.String) != (y.Kind == batch.String) {
 			return c.fail(fault.New(fault.ArraysDiffer, "%s has arrays of %s and of %s", c.name, x, y).At(c.pos).WithHint("CAST one of them"))
 		}
 		if err := c.incomparable(typ); err != nil {
@@ -216,8 +220,25 @@ func bindArrays(result *batch.Type) func(*call) value {
 		if result != nil {
 			out = *result
 		}
-		return c.builtin(c.name, out, nil, c.convert(c.args[0], array, false), c.convert(c.args[1], array, false))
+		return c.builtin(c.name, out, nil, zeroed(c.convert(c.args[0], array, false)), zeroed(c.convert(c.args[1], array, false)))
 	}
+}
+
+// decimalsDiffer reports whether elements of types x and y, whose common type is typ, are a DECIMAL and another number: Spark
+// casts numbers inside of arrays to each other, but not from and to DECIMAL.
+func decimalsDiffer(x, y, typ batch.Type) bool {
+	if x.Kind == batch.Decimal || y.Kind == batch.Decimal {
+		return !x.Equal(y) && x.Kind != batch.Void && y.Kind != batch.Void
+	}
+	if !typ.IsNested() || x.Kind != y.Kind {
+		return false
+	}
+	for i := range typ.Fields {
+		if decimalsDiffer(x.Fields[i].Type, y.Fields[i].Type, typ.Fields[i].Type) {
+			return true
+		}
+	}
+	return false
 }
 
 func bindArrayJoin(c *call) value {
@@ -251,6 +272,11 @@ func bindSortArray(c *call) value {
 func bindSequence(c *call) value {
 	if c.args[0].typ.Kind == batch.Date && c.args[1].typ.Kind == batch.Date {
 		return c.days()
+	}
+	for _, a := range c.args {
+		if isTime(a.typ) {
+			return c.refuse("count with integers: transform(sequence(0, n), i -> timestampadd(HOUR, i, start))", "a sequence of times is not supported, but of DATEs")
+		}
 	}
 	args, ok := c.unify(c.name, c.args, c.pos)
 	if !ok {
@@ -309,6 +335,9 @@ func bindMapConcat(c *call) value {
 	}
 	if args[0].typ.Kind != batch.Map {
 		return c.mistyped(0, "maps")
+	}
+	for i, a := range args {
+		args[i] = zeroedKeys(a)
 	}
 	return c.mapOf("map_concat", args[0].typ.Fields[0].Type, args[0].typ.Fields[1].Type, nil, args...)
 }

@@ -22,6 +22,8 @@ var collections = []*function{
 			return compose(integer, "CAST(len(%s) AS INTEGER)", c.args[0])
 		case batch.Map:
 			return compose(integer, "CAST(cardinality(%s) AS INTEGER)", c.args[0])
+		case batch.Void:
+			return c.convert(c.args[0], integer, false)
 		}
 		return c.mistyped(0, "an array or a map")
 	}},
@@ -86,6 +88,11 @@ func bindMap(c *call) value {
 		typ = batch.MapOf(keys[0].typ, values[0].typ)
 		if !keys[0].typ.Orderable() || keys[0].typ.Kind == batch.Void {
 			return c.fail(fault.New(fault.UnexpectedInput, "the keys of a map are %s", keys[0].typ).At(c.pos))
+		}
+	}
+	for i, k := range keys {
+		if isFractional(k.typ) {
+			keys[i] = zeroed(k)
 		}
 	}
 	format := "map([" + placeholders(len(keys)) + "], [" + placeholders(len(values)) + "])"
@@ -195,6 +202,9 @@ func bindGet(c *call) value {
 	x, i := c.args[0], c.args[1]
 	if x.typ.Kind != batch.Array {
 		return c.mistyped(0, "an array")
+	}
+	if i.typ.Kind == batch.Void {
+		i = c.convert(i, integer, false)
 	}
 	if !i.typ.IsInteger() {
 		return c.mistyped(1, "an integer")

@@ -84,7 +84,18 @@ func bindExtreme(c *call) value {
 	if err := noOrder(c.name, args[0].typ, c.pos); err != nil {
 		return c.fail(err)
 	}
-	return compose(args[0].typ, c.name+"("+placeholders(len(args))+")", args...)
+	if !isFractional(args[0].typ) {
+		return compose(args[0].typ, c.name+"("+placeholders(len(args))+")", args...)
+	}
+	// Of 0.0 and -0.0, which are equal, the first one counts; DuckDB has no rule for that.
+	zeros := strings.TrimSuffix(strings.Repeat("CASE WHEN %s = 0 THEN %s END, ", len(args)), ", ")
+	var parts []value
+	parts = append(parts, args...)
+	for _, a := range args {
+		parts = append(parts, a, a)
+	}
+	all := c.name + "(" + placeholders(len(args)) + ")"
+	return compose(args[0].typ, "CASE WHEN "+all+" = 0 THEN coalesce("+zeros+") ELSE "+all+" END", append(parts, args...)...)
 }
 
 func bindIsNaN(c *call) value {

@@ -69,7 +69,11 @@ func bindToCSV(c *call) value {
 	if !ok {
 		return wrong(c.pos)
 	}
-	typ := c.args[0].typ
+	if c.args[0].typ.Kind == batch.Void {
+		return c.convert(null(), text, false)
+	}
+	x := filled(c.args[0])
+	typ := x.typ
 	if typ.Kind != batch.Struct {
 		return c.fail(fault.New(fault.UnsupportedIn, "to_csv takes a struct, not %s", typ).At(c.args[0].pos))
 	}
@@ -80,7 +84,7 @@ func bindToCSV(c *call) value {
 	if _, err := csv.NewTo(typ, o); err != nil {
 		return c.fail(fault.From(err).At(c.args[0].pos))
 	}
-	return c.external(text, options, c.args[0])
+	return c.external(text, options, x)
 }
 
 func bindSchemaOfCSV(c *call) value {

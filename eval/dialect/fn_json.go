@@ -13,11 +13,11 @@ import (
 
 var documents = []*function{
 	{name: "from_json", args: "text, schema [, options]", min: 2, max: 3, bind: bindFromJSON,
-		exact: "exact for JSON by RFC 8259; what D-8 refuses is NULL: an object with a name twice, a decimal with too many digits, an integer out of range, a number for a TIMESTAMP without timestampUnit; a schema with a struct without fields is refused; its options are above"},
+		exact: "exact for JSON by RFC 8259; what D-8 refuses is NULL: an object with a name twice, a decimal with too many digits, a number out of range (Spark makes Infinity of one beyond DOUBLE or FLOAT), a number for a TIMESTAMP without timestampUnit; a number in a STRING keeps its text (1.50, 1e2), which Spark writes anew (1.5, 100.0); a schema with a struct without fields is refused; its options are above"},
 	{name: "to_json", args: "x [, options]", min: 1, max: 2, bind: bindToJSON, exact: "exact; its options are above"},
 	{name: "get_json_object", args: "text, path", min: 2, max: 2, bind: bindGetJSON,
 		exact: "exact for JSON by RFC 8259, NULL for other texts; the path is a constant: $.a.b[0]['c'][*]"},
-	{name: "schema_of_json", args: "text", min: 1, max: 1, bind: bindSchemaOfJSON, exact: "exact for JSON by RFC 8259"},
+	{name: "schema_of_json", args: "text", min: 1, max: 2, bind: bindSchemaOfJSON, exact: "exact for JSON by RFC 8259; options are refused"},
 }
 
 var timeOptions = []string{"dateFormat", "timestampFormat", "timestampNTZFormat", format.ZoneOption}
@@ -92,14 +92,16 @@ func bindToJSON(c *call) value {
 		return wrong(c.pos)
 	}
 	switch typ := c.args[0].typ; {
+	case typ.Kind == batch.Void:
+		return c.convert(null(), text, false)
 	case !typ.IsNested():
 		return c.fail(fault.New(fault.InvalidJSONSchema, "to_json takes a struct, an array or a map, not %s", typ).At(c.args[0].pos))
-	case holds(typ, batch.Void), holds(typ, batch.Interval):
+	case holds(typ, batch.Interval):
 		return c.fail(fault.New(fault.InvalidJSONSchema, "to_json has no text for a value of type %s", typ).At(c.args[0].pos).WithHint("CAST it"))
-	case oddKeys(typ):
+	case oddKeys(unvoided(typ)):
 		return c.refuse("CAST the keys to STRING", "to_json writes the keys of maps that are texts, numbers or BOOLEAN; Spark writes others as it keeps them")
 	}
-	return c.external(text, options, c.args[0])
+	return c.external(text, options, filled(c.args[0]))
 }
 
 // oddKeys reports whether there is a map in t whose keys have no text of their own in JSON.
@@ -111,6 +113,26 @@ func oddKeys(t batch.Type) bool {
 		}
 	}
 	return slices.ContainsFunc(t.Fields, func(f batch.Field) bool { return oddKeys(f.Type) })
+}
+
+// filled is v with INT for the type of every bare NULL in it: what is written is the same.
+func filled(v value) value {
+	if holds(v.typ, batch.Void) {
+		v.typ = unvoided(v.typ)
+		v.sql = safe(v.sql, v.typ)
+	}
+	return v
+}
+
+func unvoided(t batch.Type) batch.Type {
+	if t.Kind == batch.Void {
+		return integer
+	}
+	t.Fields = slices.Clone(t.Fields)
+	for i, f := range t.Fields {
+		t.Fields[i].Type = unvoided(f.Type)
+	}
+	return t
 }
 
 // holds reports whether t is of a kind or has a part that is.
@@ -135,6 +157,9 @@ func bindGetJSON(c *call) value {
 }
 
 func bindSchemaOfJSON(c *call) value {
+	if c.has(1) {
+		return c.fail(fault.New(fault.InvalidOptions, "schema_of_json takes no options").At(c.args[1].pos).WithHint("leave them out: JSON is that of RFC 8259 (D-8), and fields can be given other types in the schema of from_json"))
+	}
 	s, isNull, ok := c.constText(0)
 	if !ok {
 		return wrong(c.pos)

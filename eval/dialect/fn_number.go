@@ -9,12 +9,12 @@ import (
 const oneULP = "within one unit in the last place"
 
 var numbers = []*function{
-	{name: "abs", args: "x", min: 1, max: 1, exact: exact, bind: bindAbs},
+	{name: "abs", args: "x", min: 1, max: 1, exact: "exact; also of a DECIMAL with more than 34 digits, which Spark rounds", bind: bindAbs},
 	{name: "sign signum", args: "x", min: 1, max: 1, exact: "exact; a DOUBLE, as in Spark", bind: bindSign},
-	{name: "negative", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.sign("-", c.args[0], c.pos) }},
+	{name: "negative", args: "x", min: 1, max: 1, exact: "exact; also of a DECIMAL with more than 34 digits, which Spark rounds", bind: func(c *call) value { return c.sign("-", c.args[0], c.pos) }},
 	{name: "positive", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.sign("+", c.args[0], c.pos) }},
-	{name: "ceil ceiling", args: "x", min: 1, max: 1, exact: exact, bind: bindWhole("ceil")},
-	{name: "floor", args: "x", min: 1, max: 1, exact: exact, bind: bindWhole("floor")},
+	{name: "ceil ceiling", args: "x [, places]", min: 1, max: 2, exact: "exact; places is a constant", bind: bindWhole("ceil")},
+	{name: "floor", args: "x [, places]", min: 1, max: 2, exact: "exact; places is a constant", bind: bindWhole("floor")},
 	{name: "bround", args: "x [, places]", min: 1, max: 2, exact: "exact for integers, DECIMAL, and DOUBLE to 0 to 15 places; half to even; places is a constant", bind: bindBround},
 	{name: "rint", args: "x", min: 1, max: 1, exact: exact, bind: computed("rint", double, double)},
 	{name: "round", args: "x [, places]", min: 1, max: 2, exact: "exact, half away from zero; places is a constant", bind: bindRound},
@@ -107,6 +107,9 @@ func bindSign(c *call) value {
 // bindWhole is ceil and floor: a BIGINT, or a DECIMAL without a fraction.
 func bindWhole(name string) func(*call) value {
 	return func(c *call) value {
+		if c.has(1) {
+			return c.wholeAt(name)
+		}
 		x, ok := c.numeric(0)
 		switch {
 		case !ok:
@@ -123,6 +126,32 @@ func bindWhole(name string) func(*call) value {
 		}
 		return compose(bigint, "CASE WHEN isnan(%[1]s) THEN 0::BIGINT ELSE CAST("+name+"(%[1]s) AS BIGINT) END", x).with(raises)
 	}
+}
+
+// wholeAt is ceil or floor of a DECIMAL to places behind the point, or in front of it. Other numbers become one first.
+func (c *call) wholeAt(name string) value {
+	places, ok := c.constInt(1)
+	if !ok {
+		return wrong(c.pos)
+	}
+	typ := c.args[0].typ
+	switch {
+	case typ.IsInteger():
+		typ = asDecimal(typ)
+	case typ.Kind == batch.Float:
+		typ = batch.DecimalOf(14, 7)
+	case typ.Kind == batch.Double:
+		typ = batch.DecimalOf(30, 15)
+	case typ.Kind == batch.String || typ.Kind == batch.Void:
+		typ = batch.DecimalOf(38, 18)
+	case typ.Kind != batch.Decimal:
+		return c.mistyped(0, "a number")
+	}
+	x := c.convert(c.args[0], typ, false)
+	if isBroken(x) {
+		return x
+	}
+	return c.roundTens(x, places, name)
 }
 
 // toPlaces are the arguments of round and bround: a number, and how many places behind the point are kept, none if it does not say.
@@ -176,7 +205,7 @@ func (c *call) roundDecimal(x value, places int) value {
 	return derive(typ, safe(x.sql, typ), x)
 }
 
-// roundTens rounds a DECIMAL to places in front of the point, or half to even.
+// roundTens rounds a DECIMAL: half up or to even, or ceil or floor.
 func (c *call) roundTens(x value, places int, half string) value {
 	p, s := digits(x)
 	typ := batch.DecimalOf(min(p-s+1+min(places, s), 38), min(places, s))

@@ -3,7 +3,12 @@ package dialect
 import "sluice/batch"
 
 var others = []*function{
-	{name: "typeof", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return textValue(sparkName(c.args[0].typ)) }},
+	{name: "typeof", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value {
+		if span := c.args[0].span; span != nil {
+			return textValue(span.typeName())
+		}
+		return textValue(sparkName(c.args[0].typ))
+	}},
 	{name: "rand random", args: "", min: 0, max: 0, exact: "in batch queries only", bind: func(c *call) value { return c.volatile("random()", double) }},
 	{name: "uuid", args: "", min: 0, max: 0, exact: "in batch queries only", bind: func(c *call) value { return c.volatile("CAST(uuid() AS VARCHAR)", text) }},
 }
@@ -29,8 +34,8 @@ var refused = map[string]string{
 	"grouping":                    "GROUPING SETS, ROLLUP and CUBE are not supported",
 	"cube":                        "GROUPING SETS, ROLLUP and CUBE are not supported",
 	"rollup":                      "GROUPING SETS, ROLLUP and CUBE are not supported",
-	"window":                      "group by date_trunc(unit, time) in a batch query",
-	"session_window":              "group by date_trunc(unit, time) in a batch query",
+	"window":                      "in a batch query GROUP BY date_trunc(unit, time), or timestamp_seconds(unix_seconds(time) DIV 300 * 300) for five minutes",
+	"session_window":              "in a batch query find the gaps with lag(time) OVER (PARTITION BY key ORDER BY time), and number the sessions with sum() OVER",
 	"current_user":                "there is no user",
 	"current_catalog":             "the spec file names the catalog",
 	"current_schema":              "the spec file names the schema",

@@ -125,7 +125,7 @@ func bindSplit(c *call) value {
 		return compose(typ, "string_split(%s, "+quoteFormat(plain)+")", c.as(0, text))
 	}
 	if p == "" {
-		return c.refuse("take the characters with substring()", "split at nothing is not supported")
+		return c.builtin("characters", typ, [][2]string{{"limit", fmt.Sprint(limit)}}, c.as(0, text))
 	}
 	return c.matched("split", typ, func(string) ([][2]string, bool) { return [][2]string{{"limit", fmt.Sprint(limit)}}, true })
 }

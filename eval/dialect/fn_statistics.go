@@ -49,6 +49,9 @@ func (c *call) gathered(x value) value {
 	if c.expr.Over != nil {
 		return c.refuse("aggregate in a subquery", "%s is not supported over a window", c.name)
 	}
+	if c.name == "collect_set" {
+		x = zeroed(x)
+	}
 	typ := batch.ArrayOf(x.typ)
 	format, parts, ok := c.sorted(x)
 	if !ok {

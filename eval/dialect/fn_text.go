@@ -342,6 +342,11 @@ func bindHash(typ batch.Type) func(*call) value {
 
 // concatArrays puts arrays together; null if one is null.
 func (f *frame) concatArrays(args []value, pos syntax.Pos) value {
+	for _, a := range args {
+		if a.typ.Kind == batch.Void {
+			return f.fail(fault.New(fault.DataDiffTypes, "concat has an array and a NULL without a type").At(a.pos).WithHint("CAST(NULL AS ARRAY<...>)"))
+		}
+	}
 	args, ok := f.unify("concat", args, pos)
 	if !ok {
 		return wrong(pos)

@@ -93,6 +93,11 @@ func (f *frame) arguments(e *syntax.Func) (*call, bool) {
 		f.fail(err)
 		return nil, false
 	}
+	if name == "array_sort" && len(e.Args) == 2 {
+		f.fail(unsupported("array_sort with a function that compares is not supported").At(e.Args[1].Position()).
+			WithHint("sort structs that begin with the key: transform(array_sort(transform(a, x -> struct(KEY AS k, x AS v))), y -> y.v)"))
+		return nil, false
+	}
 	if n := len(e.Args); n < fn.min || fn.max >= 0 && n > fn.max || e.Star && name != "count" {
 		f.fail(fault.New(fault.WrongArguments, "%s takes %s, not %d", name, fn.arity(), n).At(e.Pos).WithHint("write %s(%s)", name, fn.args))
 		return nil, false
@@ -112,8 +117,11 @@ func (f *frame) arguments(e *syntax.Func) (*call, bool) {
 		return nil, false
 	}
 	if e.Distinct {
-		for _, a := range c.args {
+		for i, a := range c.args {
 			f.checkOrdered(a.typ, "DISTINCT", a.pos)
+			if name != "max" && name != "min" { // which take DISTINCT and do not heed it
+				c.args[i] = zeroed(a)
+			}
 		}
 	}
 	return c, true

@@ -63,9 +63,9 @@ func (f *frame) number(e *syntax.Literal) value {
 	suffix := strings.ToUpper(e.Suffix)
 	switch {
 	case suffix == "F":
-		return fractional(e.Text, float)
+		return f.inRange(e, float)
 	case suffix == "D" || e.Kind == syntax.DoubleLiteral && suffix == "":
-		return fractional(e.Text, double)
+		return f.inRange(e, double)
 	case suffix == "BD" || e.Kind == syntax.DecimalLiteral && suffix == "":
 		return f.decimalLiteral(e)
 	}
@@ -75,7 +75,7 @@ func (f *frame) number(e *syntax.Literal) value {
 	}
 	if typ, ok := integerSuffixes[suffix]; ok {
 		if !fits(n, typ) {
-			return f.fail(fault.New(fault.CastOverflow, "%s%s is outside the range of %s", e.Text, e.Suffix, typ).At(e.Pos))
+			return f.fail(fault.New(fault.NumericLiteralRange, "%s%s is outside the range of %s", e.Text, e.Suffix, typ).At(e.Pos))
 		}
 		return integerValue(n, typ)
 	}
@@ -103,6 +103,18 @@ func typed(number string, typ batch.Type) string {
 		number = "(" + number + ")"
 	}
 	return number + "::" + duckType(typ)
+}
+
+// largest are the largest numbers of types with an exponent; a literal beyond them is none, also where it would be rounded to them.
+var largest = map[batch.Kind]string{batch.Float: "3.4028234663852886e38", batch.Double: "1.7976931348623157e308"}
+
+func (f *frame) inRange(e *syntax.Literal, typ batch.Type) value {
+	n, _, err := big.ParseFloat(e.Text, 10, 512, big.ToNearestEven)
+	limit, _, _ := big.ParseFloat(largest[typ.Kind], 10, 512, big.ToNearestEven)
+	if err != nil || n.Abs(n).Cmp(limit) > 0 {
+		return f.fail(fault.New(fault.NumericLiteralRange, "%s%s is outside the range of %s", e.Text, e.Suffix, typ).At(e.Pos))
+	}
+	return fractional(e.Text, typ)
 }
 
 func fractional(number string, typ batch.Type) value {

@@ -10,11 +10,16 @@ import (
 	"sluice/syntax"
 )
 
+// statedConditions are the places where Spark takes no NULL without a type for a condition.
+var statedConditions = []string{"a WHEN of CASE", "the condition of WHERE", "the condition of ON", "the condition of FILTER"}
+
 // condition makes a BOOLEAN of v, or reports it.
 func (f *frame) condition(v value, where string) value {
 	switch {
 	case isBroken(v) || v.typ.Kind == batch.Boolean:
 		return v
+	case v.typ.Kind == batch.Void && slices.Contains(statedConditions, where):
+		return f.fail(fault.New(fault.ConditionNotBoolean, "%s is a NULL without a type", where).At(v.pos).WithHint("CAST(NULL AS BOOLEAN)"))
 	case v.typ.Kind == batch.Void:
 		return f.convert(v, boolean, false)
 	}
@@ -96,6 +101,9 @@ func (f *frame) compare(op string, x, y value, pos syntax.Pos) value {
 		return f.fail(fault.New(fault.OperandNotOrdered, "values of type %s are not compared", x.typ).At(pos).WithHint("compare parts of them"))
 	case !equality && x.typ.IsNested():
 		return f.fail(noOrder(op, x.typ, pos))
+	}
+	if x.typ.IsNested() { // or a join takes the left side for the right one, whose zeros may have another sign
+		x, y = zeroed(x), zeroed(y)
 	}
 	switch op {
 	case "==":

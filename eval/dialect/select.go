@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,6 +61,9 @@ func (b *binder) selection(e *syntax.Select, q *syntax.Query, outer *scope) *que
 	if e.Qualify != nil {
 		g := f.forClause("QUALIFY", true, true)
 		s.qualify = ptr(g.condition(g.bind(e.Qualify), "the condition of QUALIFY"))
+		if !s.qualify.is(windowed|broken) && !slices.ContainsFunc(out.outputs, func(o *output) bool { return o.value.is(windowed | broken) }) {
+			f.report(fault.New(fault.QualifyNoWindow, "QUALIFY stands in a query without a window function").At(s.qualify.pos).WithHint("use WHERE or HAVING"))
+		}
 	}
 	b.ordering(s, out, q, f)
 	b.checkGrouping(s, out, e)
@@ -125,8 +129,9 @@ func (f *frame) generated(s *selection, e *syntax.Select) map[syntax.Expr][]item
 	if call == nil {
 		return nil
 	}
-	if len(e.GroupBy) > 0 || e.GroupByAll || e.Having != nil {
-		f.report(unsupportedQuery(call.Pos, "a function that makes rows beside GROUP BY", "write it behind LATERAL in FROM"))
+	if len(e.GroupBy) > 0 || e.GroupByAll || e.Having != nil || slices.ContainsFunc(e.Items, isAggregated) {
+		f.report(unsupportedQuery(call.Pos, "a function that makes rows beside GROUP BY or an aggregate", "aggregate in a subquery, and let the function stand over that: SELECT n, explode(a) FROM (SELECT count(*) AS n, ...)"))
+		return map[syntax.Expr][]item{call: nil}
 	}
 	tables, in, columns, ok := f.generate(call, s.from, f.scope, f.stream, s.where)
 	if !ok {
@@ -151,6 +156,21 @@ func (f *frame) generated(s *selection, e *syntax.Select) map[syntax.Expr][]item
 		out = append(out, item{column: &v})
 	}
 	return map[syntax.Expr][]item{call: out}
+}
+
+// isAggregated reports whether there is an aggregate function in an item, outside of subqueries and windows.
+func isAggregated(i syntax.SelectItem) (found bool) {
+	syntax.Inspect(i.Expr, func(node any) bool {
+		switch n := node.(type) {
+		case *syntax.Query, *syntax.Subquery:
+			return false
+		case *syntax.Func:
+			fn := functions[strings.ToLower(n.Name.Parts[len(n.Name.Parts)-1].Text)]
+			found = found || fn != nil && fn.kind == aggregate && n.Over == nil
+		}
+		return true
+	})
+	return found
 }
 
 // star lists the columns of * or t.*, without those behind EXCEPT. They are not known where a table is missing, which has

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,7 +28,11 @@ func (s *selection) write(w *writer, q *query) string {
 	var items []string
 	for i, o := range q.outputs {
 		if w.keeps(o) {
-			items = append(items, fmt.Sprintf("%s AS c%d", o.value.sql, i))
+			v := o.value
+			if s.distinct {
+				v = zeroed(v)
+			}
+			items = append(items, fmt.Sprintf("%s AS c%d", v.sql, i))
 		}
 	}
 	if row := w.row(s, q); row != "" {
@@ -60,7 +65,7 @@ func (s *selection) orderBy(key value, q *query) string {
 			return fmt.Sprintf("c%d", i)
 		}
 	}
-	return key.sql
+	return zeroed(key).sql // or DuckDB hands out what it has sorted by, in which -0.0 is 0.0
 }
 
 // row is the number of the stream's row that a row of the selection was made of.
@@ -93,7 +98,7 @@ func (s *selection) rest(w *writer, items []string) string {
 	}
 	for i, g := range s.groups {
 		b.WriteString([...]string{" GROUP BY ", ", "}[min(i, 1)])
-		b.WriteString(g.sql)
+		b.WriteString(zeroed(g).sql)
 	}
 	if s.having != nil {
 		b.WriteString(" HAVING " + s.having.sql)
@@ -105,7 +110,20 @@ func (s *selection) rest(w *writer, items []string) string {
 }
 
 func (s *setOperation) write(w *writer, _ *query) string {
-	return fmt.Sprintf("(%s) %s (%s)", (&writer{}).query(s.left), s.op, (&writer{}).query(s.right))
+	return fmt.Sprintf("(%s) %s (%s)", s.side(s.left), s.op, s.side(s.right))
+}
+
+// side writes one of the queries. Where equal rows become one, they are without -0.0.
+func (s *setOperation) side(q *query) string {
+	written := (&writer{}).query(q)
+	if s.op == "UNION ALL" || !slices.ContainsFunc(q.outputs, func(o *output) bool { return fractioned(o.value.typ) }) {
+		return written
+	}
+	columns := make([]string, len(q.outputs))
+	for i, o := range q.outputs {
+		columns[i] = fmt.Sprintf("%s AS c%d", zeroes(fmt.Sprintf("s.c%d", i), o.value.typ, 0), i)
+	}
+	return fmt.Sprintf("SELECT %s FROM (%s) AS s", strings.Join(columns, ", "), written)
 }
 
 func (r *rowList) write(_ *writer, q *query) string {
