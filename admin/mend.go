@@ -34,7 +34,10 @@ type Mended struct {
 func Mends() []string { return []string{"edit", "replay", "forget"} }
 
 func (s *server) mend(w http.ResponseWriter, r *http.Request) error {
-	text, err := body(w, r, maxQuery)
+	text, err := body(w, r, base64Size(s.config.MaxRecord)+maxOrder)
+	if fault.Of(err, fault.RequestTooLarge) {
+		return fault.From(err).WithHint("an edit makes a record of at most %d bytes: `maxRecordSize` of read_files says how many, and at least 64 MiB are taken; the store of a stopped daemon takes any", s.config.MaxRecord)
+	}
 	if err != nil {
 		return err
 	}
@@ -56,6 +59,9 @@ func (s *server) mend(w http.ResponseWriter, r *http.Request) error {
 	answer(w, http.StatusOK, Mended{n})
 	return nil
 }
+
+// base64Size is what n bytes are in base64, in which JSON has them.
+func base64Size(n int64) int64 { return (n + 2) / 3 * 4 }
 
 // Mend does something about records in quarantine and returns about how many.
 func (c *Client) Mend(ctx context.Context, m Mending) (int, error) {

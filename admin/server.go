@@ -42,6 +42,8 @@ type Config struct {
 
 	// Mend does something about records in quarantine and returns about how many (D-31).
 	Mend func(ctx context.Context, m Mending) (int, error)
+	// MaxRecord is the size of the largest record that an edit may make.
+	MaxRecord int64
 
 	readTimeout time.Duration // shorter in tests; 0 means 30 seconds
 }

@@ -90,6 +90,7 @@ func daemon(t *testing.T) *Config {
 			}
 			return []Digest{{Table: "kept", Rows: 2, Digest: "00ff", Kept: true, Version: 7}}, nil
 		},
+		MaxRecord: 16 << 20,
 		Mend: func(_ context.Context, m Mending) (int, error) {
 			if m.Flow == "dead" {
 				return 0, fault.New(fault.NotInQuarantine, "no such record is in quarantine")
@@ -182,6 +183,8 @@ func TestEndpoints(t *testing.T) {
 		{"POST", "/api/reset-checkpoint", `{"flow": "live"} {"flow": "live"}`, 400, "BAD_REQUEST"},
 		{"POST", "/api/reset-checkpoint", strings.Repeat(" ", maxOrder+1), 413, "REQUEST_TOO_LARGE"},
 		{"POST", "/api/query", strings.Repeat(" ", maxQuery+1), 413, "REQUEST_TOO_LARGE"},
+		{"POST", "/api/dlq", `{"action": "edit", "value": "` + strings.Repeat("A", maxQuery+4) + `"}`, 200, `"records": 12582915`},
+		{"POST", "/api/dlq", `{"action": "edit", "value": "` + strings.Repeat("A", maxQuery*2) + `"}`, 413, "REQUEST_TOO_LARGE|at most 16777216 bytes|maxRecordSize"},
 		{"GET", "/nothing", "", 404, "ENDPOINT_NOT_FOUND"},
 		{"GET", "/../go.mod", "", 307, ""},
 	} {

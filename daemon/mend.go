@@ -67,7 +67,7 @@ func mendable(p *plan.Pipeline, m *admin.Mending, flows []state.FlowInfo, state 
 	case found == 0 && (one || m.Action == "edit"):
 		return fault.New(fault.NotInQuarantine, "no such record is in quarantine").WithHint("`processor dlq list` names those that are")
 	case found > 1 && m.Action == "edit":
-		return fault.New(fault.NotInQuarantine, "%d records in quarantine are meant, and one is edited at a time", found).WithHint("choose one with its flow, table or split id")
+		return fault.New(fault.RecordNameAmbiguous, "%d records in quarantine are meant, and one is edited at a time", found).WithHint("choose one with its flow, table or split id")
 	}
 	return nil
 }

@@ -12,13 +12,14 @@ import (
 	"sluice/admin"
 	"sluice/flow"
 	"sluice/metrics"
+	"sluice/plan"
 )
 
 // Serve starts the HTTP server, writes where it is found (D-57) and returns its address. Close ends both.
 func (d *Daemon) Serve() (address string, err error) {
 	server, err := admin.Listen(admin.Config{Listen: d.Plan.Settings.Listen, TokenFile: d.Plan.Settings.TokenFile, Log: d.Log, Build: d.Build,
 		Metrics: metrics.Handler(d.registry), Status: d.Status, Events: d.Events, Query: d.Query, Digests: d.Digests, VerifyDigests: d.VerifyDigests,
-		Definitions: d.Definitions, ResetCheckpoint: d.ResetCheckpoint, Mend: d.Mend})
+		Definitions: d.Definitions, ResetCheckpoint: d.ResetCheckpoint, Mend: d.Mend, MaxRecord: d.maxRecord()})
 	if err != nil {
 		return "", err
 	}
@@ -33,6 +34,19 @@ func (d *Daemon) Serve() (address string, err error) {
 	}
 	d.onClose(func() { d.logged("removing "+whereFile, os.Remove(where)) })
 	return server.Addr(), nil
+}
+
+// maxRecord is the size of the largest record that a source of the pipeline reads, and no less than what read_files reads when nothing is said.
+func (d *Daemon) maxRecord() int64 {
+	most := int64(64 << 20)
+	for _, f := range d.Plan.Flows {
+		size := d.batchLimit(f).Record
+		if f.Input.Kind == plan.FromFiles {
+			size = f.Input.Options.Size("maxRecordSize")
+		}
+		most = max(most, size)
+	}
+	return most
 }
 
 // whereFile stands in the storage folder while a daemon serves (D-57). It may be stale after a kill: the store's lock
@@ -98,7 +112,7 @@ func (d *Daemon) readMetrics() metrics.Store {
 	store, tables := d.readStore()
 	out := metrics.Store{Epoch: store.Epoch, Bytes: store.Bytes}
 	for _, q := range store.Quarantines {
-		out.Quarantines = append(out.Quarantines, metrics.Quarantine{Flow: q.Flow, Records: q.Records, Bytes: q.Bytes})
+		out.Quarantines = append(out.Quarantines, metrics.Quarantine{Flow: q.Flow, Records: q.Records, Bytes: q.Bytes, Ordered: q.Ordered})
 	}
 	for _, t := range tables {
 		row := metrics.Table{Name: t.Name, Rows: t.Rows, Keys: -1, Bytes: -1, Version: t.Version, Digest: t.Digest}

@@ -143,6 +143,7 @@ type Outcome struct {
 
 	Quarantined int64 `json:"num_quarantined_records"`        // those of Bad that are kept in the store (D-15)
 	Replayed    int64 `json:"num_replayed_records,omitempty"` // that left the quarantine, not among Read (D-31)
+	Returned    int64 `json:"num_returned_records,omitempty"` // that were replayed too, were refused again and stay there
 
 	// What from_json and its like made NULL because they could not read it (D-14).
 	NulledDocuments int64 `json:"num_nulled_documents"` // texts of which nothing could be read
@@ -168,6 +169,7 @@ func (c *Outcome) Add(o Outcome) {
 	c.Bad += o.Bad
 	c.Quarantined += o.Quarantined
 	c.Replayed += o.Replayed
+	c.Returned += o.Returned
 	c.NulledDocuments += o.NulledDocuments
 	c.NulledFields += o.NulledFields
 	c.Dropped += o.Dropped

@@ -328,7 +328,7 @@ func (w *work) in() (batch.Columns, batch.Column) {
 func (f *Flow) advance(w *work) (state.Advance, error) {
 	quarantine, err := f.setAside(w)
 	if w.replayed != nil {
-		w.outcome.Replayed = int64(len(quarantine.Drop))
+		w.outcome.Replayed, w.outcome.Returned = int64(len(quarantine.Drop)), int64(len(quarantine.Put))
 	} else {
 		w.outcome.Quarantined = int64(len(quarantine.Put))
 	}

@@ -223,6 +223,7 @@ var kept = []struct {
 	{"bad", func(o *eventlog.Outcome) *int64 { return &o.Bad }},
 	{"quarantined", func(o *eventlog.Outcome) *int64 { return &o.Quarantined }},
 	{"replayed", func(o *eventlog.Outcome) *int64 { return &o.Replayed }},
+	{"returned", func(o *eventlog.Outcome) *int64 { return &o.Returned }},
 	{"nulled_documents", func(o *eventlog.Outcome) *int64 { return &o.NulledDocuments }},
 	{"nulled_fields", func(o *eventlog.Outcome) *int64 { return &o.NulledFields }},
 	{"dropped", func(o *eventlog.Outcome) *int64 { return &o.Dropped }},

@@ -167,6 +167,8 @@ func (m *Metrics) addOutcome(flow string, o eventlog.Outcome) {
 	m.inputRecords.WithLabelValues(flow).Add(float64(o.Read))
 	m.badRecords.WithLabelValues(flow).Add(float64(o.Bad))
 	m.quarantined.WithLabelValues(flow).Add(float64(o.Quarantined))
+	m.replayed.WithLabelValues(flow, accepted).Add(float64(o.Replayed))
+	m.replayed.WithLabelValues(flow, refused).Add(float64(o.Returned))
 	m.nullRecords.WithLabelValues(flow).Add(float64(o.Null))
 	m.lostRecords.WithLabelValues(flow).Add(float64(o.Lost))
 	m.nulled.WithLabelValues(flow, "document").Add(float64(o.NulledDocuments))

@@ -26,6 +26,12 @@ const (
 	failed = "failed"
 )
 
+// Values of the label outcome of sluice_replayed_records_total.
+const (
+	accepted = "accepted"
+	refused  = "refused"
+)
+
 // stages are the values of the label stage, the parts of eventlog.Stages.
 var stages = [...]string{"read", "eval", "rule", "plan", "write", "commit"}
 
@@ -46,6 +52,7 @@ type Metrics struct {
 	lostRecords  *prometheus.CounterVec
 	badRecords   *prometheus.CounterVec
 	quarantined  *prometheus.CounterVec
+	replayed     *prometheus.CounterVec
 	nullRecords  *prometheus.CounterVec
 
 	rows         *prometheus.CounterVec
@@ -108,6 +115,7 @@ func New(r prometheus.Registerer) *Metrics {
 	m.lostRecords = reg.counter("lost_records_total", "Kafka offsets that were gone before they were read and that the flow was allowed to skip.", "flow")
 	m.badRecords = reg.counter("bad_records_total", "Records that could not be read or evaluated and did not stop the flow.", "flow")
 	m.quarantined = reg.counter("quarantined_records_total", "Bad records that were kept in quarantine.", "flow")
+	m.replayed = reg.counter("replayed_records_total", "Records replayed out of quarantine by what became of them: accepted, which left it, or refused, which are in it again.", "flow", "outcome")
 	m.columnErrors = reg.counter("column_errors_total", "Values that could not be read and were replaced, as columnErrors of the source says.", "flow", "column")
 	m.nulled = reg.counter("nulled_values_total", "What from_json and its like made NULL because they could not read it: documents, of which nothing could be read, and fields of others.", "flow", "what")
 	m.nullRecords = reg.counter("null_records_total", "Kafka records without a value that were ignored.", "flow")

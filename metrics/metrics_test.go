@@ -44,7 +44,7 @@ var everything = []eventlog.Event{
 			{Split: "ticks/1", To: batch.Offset{At: 50}, End: 50, Records: 10, Bytes: 1000, Time: 4_000_000},
 			{Split: "ticks/2", To: batch.Offset{At: 5}, End: -1, Records: 5, Bytes: 500},
 		}},
-		Outcome: eventlog.Outcome{Read: 35, Null: 1, Lost: 9, Bad: 2, Dropped: 3, Written: 20, Superseded: 4, Late: 5, Tied: 6, Replaced: 7,
+		Outcome: eventlog.Outcome{Read: 35, Null: 1, Lost: 9, Bad: 2, Replayed: 12, Returned: 13, Dropped: 3, Written: 20, Superseded: 4, Late: 5, Tied: 6, Replaced: 7,
 			Redelivered: 8, Changes: 27, TieGroups: 2, Bytes: 640},
 		ColumnErrors: []eventlog.ColumnErrors{{Column: "price", Values: 2}}, Expectations: []eventlog.Expectation{{Name: "traded", Dataset: "main.ticks", Passed: 29, Failed: 3, Errors: 1}},
 		Stages: eventlog.Stages{Read: time.Second, Eval: 10 * time.Millisecond, Rule: 20 * time.Millisecond, Plan: 30 * time.Millisecond, Write: 40 * time.Millisecond, Commit: 50 * time.Millisecond},
@@ -69,7 +69,7 @@ func full() (*Metrics, *prometheus.Registry) {
 	m.ObserveCommit(time.Millisecond)
 	m.ObserveFsync(2 * time.Millisecond)
 	m.ReadStore(func() Store {
-		return Store{Epoch: 3, Bytes: 4096, Quarantines: []Quarantine{{Flow: "live", Records: 2, Bytes: 512}}, Tables: []Table{
+		return Store{Epoch: 3, Bytes: 4096, Quarantines: []Quarantine{{Flow: "live", Records: 2, Bytes: 512, Ordered: 1}}, Tables: []Table{
 			{Name: "main.ticks", Rows: 12, Keys: 9, Bytes: 1024, Version: 7, Digest: "fedcba98765432100123456789abcdef"},
 			{Name: "main.ticks_raw", Rows: 40, Keys: -1, Bytes: -1},
 		}}
@@ -145,6 +145,9 @@ func TestValues(t *testing.T) {
 		{"sluice_null_records_total", "flow=live", 1},
 		{"sluice_lost_records_total", "flow=live", 9},
 		{"sluice_bad_records_total", "flow=live", 2},
+		{"sluice_replayed_records_total", "flow=live,outcome=accepted", 12},
+		{"sluice_replayed_records_total", "flow=live,outcome=refused", 13},
+		{"sluice_quarantine_ordered_records", "flow=live", 1},
 		{"sluice_rows_total", "flow=live,outcome=written", 20},
 		{"sluice_rows_total", "flow=live,outcome=dropped", 3},
 		{"sluice_rows_total", "flow=live,outcome=superseded", 4},

@@ -21,6 +21,7 @@ type Quarantine struct {
 	Flow    string
 	Records int64
 	Bytes   int64
+	Ordered int64 // of Records: a replay of them was ordered and has not come to anything yet
 }
 
 // Table is what one table holds.
@@ -45,7 +46,7 @@ func (m *Metrics) ReadStore(read func() Store) {
 // storeCollector reads the store when it is scraped.
 type storeCollector struct {
 	epoch, bytes, rows, keys, tableBytes, version, digest *prometheus.Desc
-	quarantine, quarantineBytes                           *prometheus.Desc
+	quarantine, quarantineBytes, ordered                  *prometheus.Desc
 
 	mu   sync.Mutex
 	read func() Store
@@ -66,12 +67,13 @@ func newStoreCollector() *storeCollector {
 
 		quarantine:      desc("quarantine_records", "Records the flow has in quarantine.", "flow"),
 		quarantineBytes: desc("quarantine_size_bytes", "Size of the records the flow has in quarantine, in the store.", "flow"),
+		ordered:         desc("quarantine_ordered_records", "Records in quarantine that the flow was ordered to replay and has not replayed yet.", "flow"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *storeCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.epoch, c.bytes, c.rows, c.keys, c.tableBytes, c.version, c.digest, c.quarantine, c.quarantineBytes} {
+	for _, d := range []*prometheus.Desc{c.epoch, c.bytes, c.rows, c.keys, c.tableBytes, c.version, c.digest, c.quarantine, c.quarantineBytes, c.ordered} {
 		out <- d
 	}
 }
@@ -93,6 +95,7 @@ func (c *storeCollector) Collect(out chan<- prometheus.Metric) {
 	for _, q := range s.Quarantines {
 		gauge(c.quarantine, float64(q.Records), q.Flow)
 		gauge(c.quarantineBytes, float64(q.Bytes), q.Flow)
+		gauge(c.ordered, float64(q.Ordered), q.Flow)
 	}
 	for _, t := range s.Tables {
 		gauge(c.rows, float64(t.Rows), t.Name)

@@ -76,7 +76,7 @@ func (f *Flow) Edit(which Chosen, key, value []byte) (int, error) {
 	n := 0
 	err := f.mend(which, func(q *Quarantined) (verdict, error) {
 		if n++; n > 1 {
-			return keep, fault.New(fault.NotInQuarantine, "several records of flow %s are meant, and one is edited at a time", f.name).WithHint("name it with its split, its id and its offset")
+			return keep, fault.New(fault.RecordNameAmbiguous, "several records of flow %s are meant, and one is edited at a time", f.name).WithHint("name it with its split, its id and its offset")
 		}
 		if q.Replayed != 0 {
 			return keep, fault.New(fault.AlreadyReplayed, "the record at %s of %s was replayed by flow %s, and its rows are in the target", q.At, q.Split, f.name).

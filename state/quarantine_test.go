@@ -122,7 +122,7 @@ func TestMendedRecords(t *testing.T) {
 	}
 	said("edit", 1)(f.Edit(one(1), nil, []byte("e1")))
 	said("edit of another", 1)(f.Edit(one(3), nil, []byte("e3")))
-	if _, err := f.Edit(Chosen{}, nil, []byte("all")); !fault.Of(err, fault.NotInQuarantine) {
+	if _, err := f.Edit(Chosen{}, nil, []byte("all")); !fault.Of(err, fault.RecordNameAmbiguous) {
 		t.Errorf("an edit of three: %v", err)
 	}
 	said("order", 3)(f.OrderReplay(Chosen{}))

@@ -310,7 +310,7 @@ func (a *app) quarantinedOne(ctx context.Context, w *chosen, name string) (table
 	case 0:
 		return t, fault.New(fault.NotInQuarantine, "no record %s is in quarantine", name).WithHint("`processor dlq list` names those that are")
 	}
-	return t, fault.New(fault.NotInQuarantine, "%d records %s are in quarantine", len(t.rows), name).
+	return t, fault.New(fault.RecordNameAmbiguous, "%d records %s are in quarantine", len(t.rows), name).
 		WithHint("choose one with --flow, --table or --split-id; --flow and split_id are in `processor dlq export`")
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -166,7 +167,8 @@ func latest(record map[string]jsonCell, name string) jsonCell {
 	return record[name]
 }
 
-// setMember sets a member of a JSON object, or adds it, and leaves every other byte as it is.
+// setMember sets the member of a JSON object that a source would read for a name, or adds it, and leaves every other byte as it is (D-9): the one
+// of exactly that name, else the only one that differs from it in case alone.
 func setMember(object []byte, field string) ([]byte, error) {
 	name, text, ok := strings.Cut(field, "=")
 	if !ok || name == "" {
@@ -179,39 +181,61 @@ func setMember(object []byte, field string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	in := json.NewDecoder(bytes.NewReader(object))
-	noObject := fault.New(fault.BadRequest, "the value is no JSON object of which a field can be set").WithHint("give the whole value with --value or --value-file")
-	if first, err := in.Token(); err != nil || first != json.Delim('{') {
-		return nil, noObject
+	members, end, ok := membersOf(object)
+	if !ok {
+		return nil, fault.New(fault.BadRequest, "the value is no JSON object of which a field can be set").WithHint("give the whole value with --value or --value-file")
 	}
-	members := 0
+	called := func(match func(string) bool) []member {
+		return slices.DeleteFunc(slices.Clone(members), func(m member) bool { return !match(m.name) })
+	}
+	meant := called(func(s string) bool { return s == name })
+	if len(meant) == 0 {
+		meant = called(func(s string) bool { return strings.EqualFold(s, name) })
+	}
+	switch len(meant) {
+	case 0:
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		comma := ""
+		if len(members) > 0 {
+			comma = ","
+		}
+		return bytes.Join([][]byte{object[:end], []byte(comma), quoted, []byte(":"), value, object[end:]}, nil), nil
+	case 1:
+		return bytes.Join([][]byte{object[:meant[0].from], value, object[meant[0].to:]}, nil), nil
+	}
+	return nil, fault.New(fault.BadRequest, "the value has %d fields that are called %s", len(meant), name).WithHint("give the whole value with --value or --value-file")
+}
+
+// member is a member of a JSON object, and where its value stands.
+type member struct {
+	name     string
+	from, to int64
+}
+
+// membersOf are the members of a JSON object, and where the last one ends; ok is false for what is no object.
+func membersOf(object []byte) (members []member, end int64, ok bool) {
+	in := json.NewDecoder(bytes.NewReader(object))
+	if first, err := in.Token(); err != nil || first != json.Delim('{') {
+		return nil, 0, false
+	}
 	for in.More() {
-		member, err := in.Token()
-		var old json.RawMessage
+		name, err := in.Token()
+		var value json.RawMessage
 		if err == nil {
-			err = in.Decode(&old)
+			err = in.Decode(&value)
 		}
 		if err != nil {
-			return nil, noObject
+			return nil, 0, false
 		}
-		members++
-		if end := in.InputOffset(); member == name {
-			return bytes.Join([][]byte{object[:end-int64(len(old))], value, object[end:]}, nil), nil
-		}
+		to := in.InputOffset()
+		members = append(members, member{name.(string), to - int64(len(value)), to})
 	}
-	end := in.InputOffset()
-	if _, err := in.Token(); err != nil {
-		return nil, noObject
-	}
-	quoted, err := json.Marshal(name)
-	if err != nil {
-		return nil, err
-	}
-	comma := ""
-	if members > 0 {
-		comma = ","
-	}
-	return bytes.Join([][]byte{object[:end], []byte(comma), quoted, []byte(":"), value, object[end:]}, nil), nil
+	end = in.InputOffset()
+	_, err := in.Token()
+	return members, end, err == nil
 }
 
 // inEditor lets somebody edit bytes in the program that VISUAL or EDITOR names.

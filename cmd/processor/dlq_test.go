@@ -105,13 +105,16 @@ func TestSetMember(t *testing.T) {
 		{`{}`, `b="1"`, `{"b":"1"}`},
 		{`{"a":{"b":1}}`, "b=2", `{"a":{"b":1},"b":2}`},
 		{`{"\u0061":1}`, "a=2", `{"\u0061":2}`},
+		{`{"id":2,"v":7}`, "V=8", `{"id":2,"v":8}`}, // D-9: without case when there is exactly one
+		{`{"V":1,"v":7}`, "v=8", `{"V":1,"v":8}`},   // and exactly before that
+		{`{"V":1,"a":{"v":1}}`, "v=8", `{"V":8,"a":{"v":1}}`},
 	} {
 		got, err := setMember([]byte(c.object), c.field)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s with %s is %s, want %s (%v)", c.object, c.field, got, c.want, err)
 		}
 	}
-	for object, field := range map[string]string{"[1]": "a=1", "not json": "a=1", `{"a":1`: "b=1", `{"a":1} `: "b"} {
+	for object, field := range map[string]string{"[1]": "a=1", "not json": "a=1", `{"a":1`: "b=1", `{"a":1} `: "b", `{"ab":1,"aB":2}`: "AB=1", `{"a":1,"a":2}`: "a=1"} {
 		if got, err := setMember([]byte(object), field); err == nil {
 			t.Errorf("%s with %s is %s", object, field, got)
 		}
