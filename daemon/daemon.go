@@ -51,6 +51,8 @@ type Daemon struct {
 	jobs     []*job
 	removed  []state.FlowInfo // flows of the store that the pipeline does not declare any more
 	again    chan string      // flows to try once more although they failed for good
+	over     <-chan struct{}  // closed when nobody hears again any more
+	end      func()           // closes over
 	board    *schedule.Board
 	registry *prometheus.Registry
 	measured *metrics.Metrics
@@ -65,7 +67,9 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 	if o.OpenSink == nil {
 		o.OpenSink = OpenSink
 	}
-	d = &Daemon{Options: o, tables: map[string]*state.Table{}, again: make(chan string, 1), turn: flow.NewTurn(), registry: prometheus.NewRegistry()}
+	over := make(chan struct{})
+	d = &Daemon{over: over, end: sync.OnceFunc(func() { close(over) }),
+		Options: o, tables: map[string]*state.Table{}, again: make(chan string, 1), turn: flow.NewTurn(), registry: prometheus.NewRegistry()}
 	defer func() {
 		if err != nil {
 			d.Close()
@@ -167,6 +171,7 @@ func (d *Daemon) Run(take, do context.Context) schedule.Result {
 	for _, j := range d.jobs {
 		c.Jobs = append(c.Jobs, j.scheduled())
 	}
+	defer d.end()
 	result := schedule.Run(take, do, c)
 	switch {
 	case len(result.Failed) > 0:
@@ -223,6 +228,7 @@ func (d *Daemon) noFlow(name string) error {
 
 // Close stops what was built, in reverse. Run must have returned.
 func (d *Daemon) Close() {
+	d.end()
 	for i := len(d.closers) - 1; i >= 0; i-- {
 		d.closers[i]()
 	}

@@ -141,12 +141,12 @@ func (j *job) between(ctx context.Context, carryOut func(context.Context) error)
 		return err
 	}
 	if j.cancel == nil {
-		err := carryOut(ctx)
+		err := carryOut(context.WithoutCancel(ctx)) // what is begun is done whole, and what comes of it is done, whoever waits
 		j.mu.Unlock()
 		if err == nil {
 			select {
 			case j.d.again <- j.plan.Name:
-			case <-ctx.Done():
+			case <-j.d.over:
 			}
 		}
 		return err

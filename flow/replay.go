@@ -33,8 +33,8 @@ func (f *Flow) Replay(take, do context.Context) error {
 	return f.replay(take, do, true)
 }
 
-// replay carries out what was ordered of records that the flow has read in this generation, or, with all, of others too: those that
-// will be read are mended then.
+// replay carries out what was ordered of records that the flow does not come to any more in this generation, or, with all, of others too: those
+// that will be read are mended then.
 func (f *Flow) replay(take, do context.Context, all bool) error {
 	keeper, ok := f.source.(source.Keeper)
 	if !ok {
@@ -47,6 +47,13 @@ func (f *Flow) replay(take, do context.Context, all bool) error {
 	if bytes == 0 {
 		bytes = replayBytes
 	}
+	ahead := places{}
+	if !all && f.state.Quarantined().Ordered > 0 {
+		var err error
+		if ahead, err = f.ahead(take); err != nil {
+			return err
+		}
+	}
 	var at []byte
 	for take.Err() == nil && f.state.Quarantined().Ordered > 0 {
 		some, next, err := f.state.Ordered(at, rows, bytes)
@@ -54,7 +61,7 @@ func (f *Flow) replay(take, do context.Context, all bool) error {
 			return err
 		}
 		if at = next; !all {
-			some = slices.DeleteFunc(some, func(q state.Quarantined) bool { return f.toCome(&q) })
+			some = slices.DeleteFunc(some, func(q state.Quarantined) bool { return ahead.have(&q) })
 		}
 		for _, part := range apart(some) {
 			if err := f.replaySome(do, keeper, part); err != nil {
@@ -68,11 +75,35 @@ func (f *Flow) replay(take, do context.Context, all bool) error {
 	return nil
 }
 
-// toCome reports whether the flow has yet to read the place of a record in this generation.
-func (f *Flow) toCome(q *state.Quarantined) bool {
-	now := f.state.Position()
-	m, ok := now.Find(q.Split)
-	return !ok || m.ID == q.ID && !q.At.Less(m.Next)
+// places are what a flow has yet to read in this generation.
+type places struct {
+	start, now batch.Position
+	end        batch.Position // where the source ends; of a flow that runs to an end, which replays everything there, nil
+}
+
+// ahead are the places that the flow has yet to read. One that runs for ever may wait in vain for a place that its source has lost: a file that
+// was removed or replaced, a partition that is gone.
+func (f *Flow) ahead(ctx context.Context) (p places, err error) {
+	p.start, _ = f.state.Start()
+	p.now = f.state.Position()
+	if f.end == nil {
+		p.end, err = f.source.End(ctx)
+	}
+	return p, err
+}
+
+// have reports whether the place of a record is among them.
+func (p *places) have(q *state.Quarantined) bool {
+	m, begun := p.now.Find(q.Split)
+	if !begun {
+		m, begun = p.start.Find(q.Split)
+		begun = begun && m.ID == q.ID // a file may have been replaced since
+	}
+	if begun && (m.ID != q.ID || q.At.Less(m.Next)) {
+		return false
+	}
+	last, there := p.end.Find(q.Split)
+	return p.end == nil || there && last.ID == q.ID
 }
 
 // apart divides records, which come in the order of splits' numbers, so that a split has one ID in each part, and sorts each.

@@ -51,14 +51,8 @@ func (f *Flow) Run(take, do context.Context, end *End, say func(reason string)) 
 	if err := f.replay(take, do, false); err != nil {
 		return err
 	}
-	reading, stop := context.WithCancel(take)
-	ahead := make(chan read)
-	go f.readAhead(reading, end, ahead)
-	defer func() {
-		stop()
-		for range ahead { // the reader ends once it sees the context
-		}
-	}()
+	ahead, halt := f.reader(take, end)
+	defer func() { halt() }()
 	idle := time.NewTimer(idleAfter)
 	defer idle.Stop()
 	look, stopLooking := f.looks()
@@ -88,6 +82,13 @@ func (f *Flow) Run(take, do context.Context, end *End, say func(reason string)) 
 		case <-idle.C:
 			isIdle = true
 			say(f.why())
+			if f.state.Quarantined().Ordered > 0 { // of places that were to come: the source may have lost them since
+				halt()
+				if err := f.replay(take, do, false); err != nil {
+					return err
+				}
+				ahead, halt = f.reader(take, end)
+			}
 		case <-look:
 			if why := f.why(); isIdle {
 				say(why)
@@ -118,6 +119,18 @@ const noData = "waiting for data"
 
 // idleAfter is how long a flow without records is shown as running before it is shown as waiting.
 const idleAfter = 2 * time.Second
+
+// reader reads ahead from where the flow stands, until halt is called. What was read and not taken is read again.
+func (f *Flow) reader(take context.Context, end *End) (ahead <-chan read, halt func()) {
+	reading, stop := context.WithCancel(take)
+	out := make(chan read)
+	go f.readAhead(reading, end, out)
+	return out, func() {
+		stop()
+		for range out { // the reader ends once it sees the context
+		}
+	}
+}
 
 // readAhead reads one batch after the other into out and closes it. While the path works on one batch, the next is being
 // fetched and decoded; it is never more than that, since out has no buffer, and not even that while the batch is a large one.

@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"sluice/daemon"
+	"sluice/eventlog"
 )
 
 // leaving is the context of somebody who gives an order: it tells when he begins to wait for the answer, and the order is given.
@@ -70,5 +72,45 @@ CREATE FLOW publish AS INSERT INTO SINK out BY NAME SELECT a FROM STREAM read_fi
 	s.until("the next batch", func() bool { return strings.Contains(s.file("batches"), `{"a":2}`) })
 	if got, want := s.file("batches"), "0 0 {\"a\":1}\n1 0 {\"a\":2}\n"; got != want {
 		t.Errorf("the program got\n%swant\n%s", got, want)
+	}
+}
+
+// FR-13: an order that is being carried out is carried out whole, and the failed flow is tried again, though whoever gave it leaves at that moment.
+func TestAnOrderOutlivesWhoGaveIt(t *testing.T) {
+	s := local(t, `CREATE STREAMING TABLE t AS SELECT 10 / a AS q FROM STREAM read_files('in/*.json', format => 'json', schema => 'a INT');`, map[string]string{"in/1.json": "{\"a\":0}\n"})
+	a := &app{spec: s.dir, out: io.Discard, err: io.Discard}
+	p, err := a.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var leave atomic.Pointer[context.CancelFunc]
+	failed := make(chan struct{})
+	listen := func(e eventlog.Event) {
+		switch e := e.(type) {
+		case *eventlog.UserAction:
+			(*leave.Load())()
+		case *eventlog.FlowProgress:
+			if e.Status == eventlog.Failed {
+				failed <- struct{}{}
+			}
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	d, err := daemon.Start(ctx, daemon.Options{Plan: p, Log: slog.New(slog.DiscardHandler), Fatal: func(err error) { t.Error(err) }, Listen: listen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	ended := make(chan struct{})
+	go func() { d.Run(ctx, ctx); close(ended) }()
+	defer func() { stop(); <-ended }()
+	<-failed
+	for i := range 10 {
+		asking, cancel := context.WithCancel(t.Context())
+		leave.Store(&cancel)
+		if generation, err := d.ResetCheckpoint(asking, "t"); generation != uint64(i+1) || err != nil {
+			t.Fatalf("generation %d, %v", generation, err)
+		}
+		<-failed
 	}
 }

@@ -224,11 +224,15 @@ func endTransaction(ctx context.Context, w *world, a *words) (string, error) {
 
 // writeFile writes a file as a good writer does: it is whole when it gets its name. Each is a second older than the next.
 func writeFile(_ context.Context, w *world, a *words) (string, error) {
+	remove := a.flag("delete")
 	name, err := a.name()
 	if err != nil {
 		return "", err
 	}
 	path := filepath.Join(w.dir, name)
+	if remove {
+		return "", os.Remove(path)
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
