@@ -58,6 +58,9 @@ type Quarantine struct {
 	Bytes   int64  `json:"bytes"`             // in the store
 	Ordered int64  `json:"ordered,omitempty"` // of the records: they are on their way to be replayed
 	Edits   int64  `json:"edits,omitempty"`   // that are used when their records are read again
+
+	DeadLetters     int64 `json:"dead_letters,omitempty"`            // that the dead-letter topic has not got yet
+	DeadLetterBytes int64 `json:"dead_letters_size_bytes,omitempty"` // of them, in the store
 }
 
 // Table is one table of the pipeline. Keys is absent when the table has none, Bytes when it is not known.

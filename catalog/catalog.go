@@ -81,7 +81,8 @@ type Flow struct {
 	Reads     []*Read // in the order of the text
 	Input     *Read   // the one of Reads whose rows the flow is about; nil when it cannot be told, and of a REPLACE WHERE flow
 	DependsOn []*Flow
-	Unsound   bool // its query should not be analysed: what it reads is not known well enough
+	Letters   *option.Values // of the sink for its dead letters; nil when there is none
+	Unsound   bool           // its query should not be analysed: what it reads is not known well enough
 }
 
 // Target is how messages call what f writes.
@@ -130,6 +131,8 @@ type Read struct {
 	Mode     batch.Mode
 	Errors   []syntax.ColumnError // columnErrors => of Function
 	Problem  *fault.Error         // why neither Table nor Function is set
+
+	refused bool // its options have problems
 }
 
 // Title is how messages call what is read. A source whose name is a secret (D-54) has none.

@@ -65,6 +65,7 @@ func (f *Function) arguments(format string) option.Set {
 		{Name: argFormat, Kind: option.Enum, Values: slices.Sorted(maps.Keys(f.Formats)), Required: len(f.Raw) == 0, Doc: "How a record is decoded."},
 		{Name: argSchema, Required: format != "", Doc: "The fields of a record, such as 'id BIGINT, name STRING'."},
 		{Name: argMode, Kind: option.Enum, Values: modes, Default: modes[0], Doc: "What happens to a record that cannot be read."},
+		deadLetterSpec,
 		{Name: argErrors, Doc: "Columns whose values need not be readable, and what they have then, such as 'price NULL, volume DEFAULT 0'; counted by column (D-15)."},
 	}
 	return union(union(set, f.Options), f.Formats[format].Options)
@@ -95,6 +96,7 @@ var streamOptions = option.Set{
 	{Name: optReadChangeFeed, Kind: option.Bool, Default: "false", Doc: "Read every change of the table, with _change_type, _commit_version and _commit_timestamp."},
 	{Name: optSkipChangeCommits, Kind: option.Bool, Default: "false", Doc: "Read only what was appended."},
 	{Name: argMode, Kind: option.Enum, Values: modes, Default: modes[0], Doc: "What happens to a row that cannot be worked on (D-50)."},
+	deadLetterSpec,
 }
 
 const (

@@ -26,6 +26,9 @@ func (b *builder) checkFlow(f *Flow) {
 		return
 	}
 	b.input(f)
+	if f.Input != nil {
+		b.deadLetters(f)
+	}
 	if f.Input != nil && f.Input.Table != nil {
 		b.readsTable(f, f.Input)
 	}

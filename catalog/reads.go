@@ -65,9 +65,13 @@ func (b *builder) streamOptions(r *Read, ref *syntax.TableName) {
 		b.report(fault.UnknownOption, ref.With[0].Pos, "%s is not read as a stream, so it takes no options", r.Table.Display).WithHint("write STREAM(%s) WITH (...)", r.Table.Display)
 		return
 	}
-	values, problems := streamOptions.Parse("STREAM("+r.Table.Display+")", given(ref.With), ref.Pos)
+	args, set := given(ref.With), streamOptions
+	if asksForLetters(args) {
+		set = union(set, b.letterOptions())
+	}
+	values, problems := set.Parse("STREAM("+r.Table.Display+")", args, ref.Pos)
 	b.Problems = append(b.Problems, problems...)
-	r.Options = values
+	r.Options, r.refused = values, len(problems) > 0
 	r.Feed = values.Bool(optReadChangeFeed)
 	r.Mode = modeOf(values)
 	if r.Feed && values.Bool(optSkipChangeCommits) {
@@ -103,6 +107,9 @@ func (b *builder) readFunction(f *Flow, r *Read, ref *syntax.TableFunc) {
 			set = union(set, format.Options)
 		}
 	}
+	if asksForLetters(args) {
+		set = union(set, b.letterOptions())
+	}
 	values, problems := set.Parse(name, args, ref.Pos)
 	r.Options = values
 	r.Mode = modeOf(values)
@@ -114,6 +121,7 @@ func (b *builder) readFunction(f *Flow, r *Read, ref *syntax.TableFunc) {
 			problems = append(problems, check(values, ref.Pos)...)
 		}
 	}
+	r.refused = len(problems) > 0
 	b.Problems = append(b.Problems, problems...)
 	b.schema(f, r, name)
 }

@@ -28,6 +28,13 @@ func (d *Daemon) build(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if of := f.Input.Flow; of != nil {
+			other, err := d.store.Flow(of.Name)
+			if err != nil {
+				return err
+			}
+			s.SendLettersOf(other)
+		}
 		j := &job{d: d, plan: f, state: s, brokers: d.monitor(f)}
 		j.subscribed = d.subscribe(ctx, j)
 		if err := d.announce(j); err != nil {

@@ -35,7 +35,7 @@ type checked interface {
 func Checks(p *plan.Pipeline) []Check {
 	var out []Check
 	for _, f := range p.Flows {
-		if f.Input.Table == nil {
+		if f.Input.Kind == plan.FromKafka || f.Input.Kind == plan.FromFiles {
 			out = append(out, checkOfSource(p, f))
 		}
 		if f.Sink != nil {

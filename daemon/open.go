@@ -20,6 +20,7 @@ import (
 	sourcefile "sluice/source/file"
 	sourcekafka "sluice/source/kafka"
 	"sluice/source/kafka/client"
+	"sluice/source/letters"
 	sourcetable "sluice/source/table"
 	"sluice/state"
 )
@@ -39,6 +40,9 @@ func openInput(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow
 	switch in.Kind {
 	case plan.FromTable, plan.FromChangeFeed:
 		return sourcetable.New(sourcetable.Config{Table: table, Flow: s, Feed: in.Kind == plan.FromChangeFeed, InsertsOnly: in.InsertsOnly, Columns: delivered(in)}), reader, nil
+	}
+	if in.Kind == plan.FromDeadLetters {
+		return letters.New(letters.Config{Flow: s, Of: p.Name + "." + in.Flow.Name, Kafka: in.Flow.Input.Kind == plan.FromKafka, Columns: in.Columns}), reader, nil
 	}
 	if reader, err = openReader(p, in); err != nil {
 		return nil, reader, err
@@ -93,7 +97,7 @@ func OpenSink(p *plan.Pipeline, f *plan.Flow, m *client.Monitor) (sink.Sink, err
 	s, fields := f.Sink, f.Query.Columns
 	switch s.Format {
 	case "kafka":
-		return sinkkafka.New(sinkkafka.Config{Options: s.Options, Bootstrap: p.Servers, Pipeline: p.Name, Flow: f.Name, Fields: fields, Monitor: m})
+		return sinkkafka.New(sinkkafka.Config{Options: s.Options, Bootstrap: p.Servers, Pipeline: p.Name, Flow: f.Name, Fields: fields, Records: f.Input.Kind == plan.FromDeadLetters, Monitor: m})
 	case "postgres":
 		return sinkpostgres.New(sinkpostgres.Config{Options: s.Options, Pipeline: p.Name, Flow: f.Name, Fields: fields, Feed: f.Input.Kind == plan.FromChangeFeed})
 	case "file":

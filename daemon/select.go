@@ -99,7 +99,11 @@ func (s Selection) excluded(p *plan.Pipeline) map[string]bool {
 	}
 	out := map[string]bool{}
 	for _, f := range p.Flows {
-		if !s.Refresh[target(f)] && !s.FullRefresh[target(f)] {
+		about := f
+		if of := f.Input.Flow; of != nil { // what a flow refuses is sent when it runs
+			about = of
+		}
+		if !s.Refresh[target(about)] && !s.FullRefresh[target(about)] {
 			out[f.Name] = true
 		}
 	}
@@ -134,7 +138,7 @@ func (d *Daemon) reset(ctx context.Context) error {
 		}
 	}
 	for _, f := range d.Plan.Flows {
-		if s.FullRefresh[target(f)] || s.All && !kept[f.Table] {
+		if s.FullRefresh[target(f)] || s.All && !kept[f.Table] && f.Input.Flow == nil {
 			flows = append(flows, f.Name) // FR-10: of a sink the checkpoints
 		}
 	}

@@ -90,7 +90,7 @@ func (d *Daemon) readStore() (admin.Store, []admin.Table) {
 		s.Totals = append(s.Totals, admin.Totals{Flow: f.Name, Counts: flow.Counts(f.Counters), ColumnErrors: flow.ColumnErrors(f.Counters)})
 		if f.Quarantine != "" {
 			s.Quarantines = append(s.Quarantines, admin.Quarantine{Flow: f.Name, Table: f.Quarantine, Records: f.Quarantined.Records, Bytes: f.Quarantined.Bytes,
-				Ordered: f.Quarantined.Ordered, Edits: f.Quarantined.InForce})
+				Ordered: f.Quarantined.Ordered, Edits: f.Quarantined.InForce, DeadLetters: f.Letters.Waiting, DeadLetterBytes: f.Letters.Bytes})
 		}
 	}
 	var tables []admin.Table
@@ -112,7 +112,7 @@ func (d *Daemon) readMetrics() metrics.Store {
 	store, tables := d.readStore()
 	out := metrics.Store{Epoch: store.Epoch, Bytes: store.Bytes}
 	for _, q := range store.Quarantines {
-		out.Quarantines = append(out.Quarantines, metrics.Quarantine{Flow: q.Flow, Records: q.Records, Bytes: q.Bytes, Ordered: q.Ordered})
+		out.Quarantines = append(out.Quarantines, metrics.Quarantine{Flow: q.Flow, Records: q.Records, Bytes: q.Bytes, Ordered: q.Ordered, DeadLetters: q.DeadLetters, DeadLetterBytes: q.DeadLetterBytes})
 	}
 	for _, t := range tables {
 		row := metrics.Table{Name: t.Name, Rows: t.Rows, Keys: -1, Bytes: -1, Version: t.Version, Digest: t.Digest}

@@ -66,6 +66,7 @@ func (f *Flow) whole(w *work, unfit map[int32]*fault.Error) {
 
 // setAside is what the batch does to the flow's quarantine: what it refused goes in, and what was there and is a row now goes.
 func (f *Flow) setAside(w *work) (q state.Quarantine, err error) {
+	q.Letters = f.plan.Letters != nil
 	ids := map[string]string{}
 	for _, s := range w.rng.Splits {
 		ids[s.Split] = s.ID
@@ -76,7 +77,9 @@ func (f *Flow) setAside(w *work) (q state.Quarantine, err error) {
 		q.Put = append(q.Put, r)
 	}
 	if w.replayed != nil {
-		return w.replayedBack(q.Put), nil
+		back := w.replayedBack(q.Put)
+		back.Letters = q.Letters
+		return back, nil
 	}
 	held, err := f.state.QuarantinedIn(&w.rng)
 	if err != nil || len(held) == 0 {

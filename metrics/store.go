@@ -22,6 +22,9 @@ type Quarantine struct {
 	Records int64
 	Bytes   int64
 	Ordered int64 // of Records: a replay of them was ordered and has not come to anything yet
+
+	DeadLetters     int64 // that were not sent yet
+	DeadLetterBytes int64
 }
 
 // Table is what one table holds.
@@ -47,6 +50,7 @@ func (m *Metrics) ReadStore(read func() Store) {
 type storeCollector struct {
 	epoch, bytes, rows, keys, tableBytes, version, digest *prometheus.Desc
 	quarantine, quarantineBytes, ordered                  *prometheus.Desc
+	letters, letterBytes                                  *prometheus.Desc
 
 	mu   sync.Mutex
 	read func() Store
@@ -68,12 +72,14 @@ func newStoreCollector() *storeCollector {
 		quarantine:      desc("quarantine_records", "Records the flow has in quarantine.", "flow"),
 		quarantineBytes: desc("quarantine_size_bytes", "Size of the records the flow has in quarantine, in the store.", "flow"),
 		ordered:         desc("quarantine_ordered_records", "Records in quarantine that the flow was ordered to replay and has not replayed yet.", "flow"),
+		letters:         desc("dead_letters", "Records of the flow that its dead-letter topic has not got yet.", "flow"),
+		letterBytes:     desc("dead_letters_size_bytes", "Size of those records, in the store.", "flow"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *storeCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.epoch, c.bytes, c.rows, c.keys, c.tableBytes, c.version, c.digest, c.quarantine, c.quarantineBytes, c.ordered} {
+	for _, d := range []*prometheus.Desc{c.epoch, c.bytes, c.rows, c.keys, c.tableBytes, c.version, c.digest, c.quarantine, c.quarantineBytes, c.ordered, c.letters, c.letterBytes} {
 		out <- d
 	}
 }
@@ -96,6 +102,8 @@ func (c *storeCollector) Collect(out chan<- prometheus.Metric) {
 		gauge(c.quarantine, float64(q.Records), q.Flow)
 		gauge(c.quarantineBytes, float64(q.Bytes), q.Flow)
 		gauge(c.ordered, float64(q.Ordered), q.Flow)
+		gauge(c.letters, float64(q.DeadLetters), q.Flow)
+		gauge(c.letterBytes, float64(q.DeadLetterBytes), q.Flow)
 	}
 	for _, t := range s.Tables {
 		gauge(c.rows, float64(t.Rows), t.Name)

@@ -44,6 +44,9 @@ func (p *planner) compile(f *flow) {
 		p.sequence(decl, p.tables[decl.Table], query.Sequence)
 	}
 	p.Flows = append(p.Flows, out)
+	if decl.Letters != nil {
+		p.sendLetters(out, *decl.Letters)
+	}
 }
 
 // statement compiles the query of a flow.

@@ -87,13 +87,14 @@ type InputKind uint8
 const (
 	FromKafka InputKind = iota
 	FromFiles
-	FromTable      // the appends of an append table
-	FromChangeFeed // the changes of a table
-	FromTables     // nothing: a REPLACE WHERE flow reads whole tables as of one moment, all of them Lookups
+	FromTable       // the appends of an append table
+	FromChangeFeed  // the changes of a table
+	FromTables      // nothing: a REPLACE WHERE flow reads whole tables as of one moment, all of them Lookups
+	FromDeadLetters // what another flow puts into quarantine
 )
 
 func (k InputKind) String() string {
-	return [...]string{"kafka", "files", "table", "change feed", "tables"}[k]
+	return [...]string{"kafka", "files", "table", "change feed", "tables", "dead letters"}[k]
 }
 
 // Input is the streaming or once source of a flow; of a REPLACE WHERE flow it has only a kind and a name.
@@ -101,6 +102,7 @@ type Input struct {
 	Kind    InputKind
 	Name    string // for messages and metrics: the topics, the path, the table
 	Table   *Table // FromTable, FromChangeFeed
+	Flow    *Flow  // FromDeadLetters: the other flow
 	Options option.Values
 	Format  string          // json, csv ...; "" does not decode the record
 	Schema  []batch.Field   // schema => of the source: every field of the record
@@ -158,6 +160,7 @@ type Flow struct {
 	Fingerprint string   // of the query (D-62)
 	Definition  Definition
 	Secrets     []string // values of its source, sink and query that no output shows (D-54)
+	Letters     *Flow    // the flow that sends its dead letters (D-15); nil: nobody does
 }
 
 // Target is the name of the table or sink that the flow writes, as it is shown.

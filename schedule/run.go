@@ -190,6 +190,7 @@ func (r *run) predecessors(f *plan.Flow) (waits []string, skip string) {
 		case r.live[name]:
 			waits = append(waits, name)
 		case state.Status == eventlog.Completed, state.Status == eventlog.Idle:
+		case f.Input.Flow != nil && state.Status.Final() && state.Retry == 0: // its dead letters are sent whatever has become of it
 		case state.Status == eventlog.Excluded:
 			if j.Flow.Once && !j.Drained() { // DO-O4
 				return nil, fmt.Sprintf("flow %s is not selected and has never drained", name)
@@ -226,6 +227,9 @@ func (r *run) runJob(take, do context.Context, j Job) {
 			attempts = tries{}
 		}
 		wait, again := attempts.next(failure.Code, r.Continuous, r.RetryTimeout)
+		if !again && r.Continuous && j.Flow.Input.Flow != nil && failure.Code.Class == fault.External {
+			wait, again = mostWait, true // its topic is mended outside, and nobody restarts the pipeline for it
+		}
 		if !again || take.Err() != nil {
 			r.Board.set(name, eventlog.Failed, "", failure, 0)
 			return

@@ -53,12 +53,18 @@ func (f *Flow) commit(b *pebble.Batch, a Advance, number, sync bool) (uint64, er
 	if err := f.store.passing(a.Range, b); err != nil {
 		return 0, err
 	}
+	taken, err := f.takeLetters(b, a.Range)
+	if err != nil {
+		return 0, err
+	}
 	if err := f.store.commit(b, sync); err != nil {
 		return 0, err
 	}
 	f.store.passed(f, a.Range)
+	f.tookLetters(taken)
 	n := f.progress.next
-	f.progress, f.quarantine = next, quarantine
+	f.progress = next
+	f.hold(quarantine)
 	for _, s := range a.Range.Splits {
 		f.position = f.position.Put(batch.Mark{Split: s.Split, ID: s.ID, Next: s.To})
 	}

@@ -47,6 +47,9 @@ func (s *Store) Check() error {
 		if err == nil {
 			err = s.checkQuarantine(flow)
 		}
+		if err == nil {
+			err = s.checkLetters(flow)
+		}
 		if err != nil {
 			return err
 		}

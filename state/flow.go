@@ -29,6 +29,9 @@ type Flow struct {
 	tried    []uint64 // of the planned batch
 
 	quarantine QuarantineSize
+	sent       sent          // of its dead letters
+	arrived    chan struct{} // closed when dead letters have come; nil when nobody waits
+	letters    *Flow         // whose dead letters it sends; nil: none
 
 	splits map[batch.Mark]int32 // numbers of recent splits, by Split and ID
 }
@@ -50,6 +53,7 @@ type FlowInfo struct {
 	Counters    map[string]int64
 	Quarantine  string // table that shows what the flow has in quarantine, "" when it keeps nothing there
 	Quarantined QuarantineSize
+	Letters     Letters // its dead letters
 }
 
 // Flow returns the state of a flow, making it at its first mention.
@@ -127,6 +131,9 @@ func (f *Flow) load() error {
 	if err = f.loadQuarantine(); err != nil {
 		return err
 	}
+	if err = f.loadLetters(); err != nil {
+		return err
+	}
 	f.position, f.counters, f.splits = nil, map[string]int64{}, map[batch.Mark]int32{}
 	if err := s.eachOf(s.db, idKey(kindPosition, id), func(split, v []byte) error {
 		mark, next, err := decodeMark(v)
@@ -160,7 +167,7 @@ func (f *Flow) Info() FlowInfo {
 	defer f.mu.Unlock()
 	i := FlowInfo{Name: f.name, Generation: f.record.Generation, NextBatch: f.progress.next, LastTime: fromMicros(f.progress.time),
 		Position: append(batch.Position(nil), f.position...), Completed: fromMicros(f.progress.completed), Planned: f.planned, Tried: slices.Clone(f.tried),
-		Fingerprint: f.record.Fingerprint, Counters: maps.Clone(f.counters), Quarantine: f.record.Quarantine, Quarantined: f.quarantine}
+		Fingerprint: f.record.Fingerprint, Counters: maps.Clone(f.counters), Quarantine: f.record.Quarantine, Quarantined: f.quarantine, Letters: f.waiting()}
 	if f.start != nil {
 		i.Start = f.start.position()
 	}

@@ -34,6 +34,7 @@ const (
 	kindCopy       = 'y' // instance u32, flow u32, ordinal u32: chunk of a new reader's first copy
 	kindRows       = 'k' // instance u32, shard u8, key tuple: group; then 1 and a position: row of a spilled group
 	kindQuarantine = 'q' // flow u32: quarantine's size; then split number u32, offset u64, index u32: a record in quarantine
+	kindLetter     = 'l' // flow u32: how many dead letters were taken; then number u64: a dead letter
 	kindFloors     = 'o' // instance u32, shard u8, key tuple: floor alone, where floors do not fit in memory
 )
 
@@ -141,6 +142,13 @@ func appendPositionKey(dst []byte, p rowPosition) []byte {
 func quarantineKey(flow uint32, p rowPosition) []byte {
 	return appendPositionKey(idKey(kindQuarantine, flow), p)
 }
+
+// letterKey is the key of a dead letter. They sort by number.
+func letterKey(flow uint32, n int64) []byte {
+	return binary.BigEndian.AppendUint64(idKey(kindLetter, flow), uint64(n))
+}
+
+func letterNumber(k []byte) int64 { return int64(binary.BigEndian.Uint64(k[len(k)-8:])) }
 
 // parseRowKey is the position in the key of a row of a spilled group, or of a record in quarantine.
 func parseRowKey(k []byte) rowPosition {

@@ -44,7 +44,7 @@ func (q *Quarantined) refusedAgain(old *Quarantined) {
 	if old.Edited() {
 		q.Key, q.Value, q.Headers, q.Time, q.LogAppend = old.Key, old.Value, old.Headers, old.Time, old.LogAppend
 	}
-	q.Mend = old.Mend
+	q.Mend, q.Lettered = old.Mend, old.Lettered
 	q.Ordered, q.Replayed = false, 0
 }
 
@@ -156,7 +156,7 @@ func (f *Flow) mend(which Chosen, decide func(*Quarantined) (verdict, error)) er
 		if err := f.store.commit(b, sync); err != nil {
 			return err
 		}
-		f.quarantine = size
+		f.hold(size)
 		return nil
 	}
 	err := f.store.eachQuarantined(f.store.db, f.record.ID, func(k []byte, q Quarantined, bytesOf int) error {

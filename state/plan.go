@@ -75,7 +75,8 @@ func (f *Flow) writePlan(b *PlannedBatch) error {
 	must(w.Set(planKey(f.record.ID, 0), mustJSON(h), nil))
 	err = f.store.commit(w, false)
 	if f.planned = err == nil; f.planned {
-		f.tried, f.quarantine = b.Tried, quarantine
+		f.tried = b.Tried
+		f.hold(quarantine)
 	}
 	return err
 }

@@ -28,6 +28,7 @@ type Quarantined struct {
 	BatchTime  int64  // of the batch that read it last, or replayed it, microseconds
 	Generation uint64 // of the flow then
 	LogAppend  bool   // Time is the broker's, not the producer's
+	Lettered   bool   // it has had its dead letter
 
 	Mend // what was done about it; a batch that puts a record in again does not touch it
 }
@@ -54,6 +55,8 @@ type Place struct {
 type Quarantine struct {
 	Put  []Quarantined
 	Drop []Place
+
+	Letters bool // a record that is put in has a dead letter, if it has had none
 }
 
 // QuarantineSize is how much a flow has in quarantine.
@@ -62,6 +65,9 @@ type QuarantineSize struct {
 	Bytes   int64 // of keys and values in the store, before compression
 	Ordered int64 // records that are to be replayed
 	InForce int64 // records whose edit is used when they are read again
+
+	Letters     int64 // dead letters there have been, sent ones included
+	LetterBytes int64 // of them
 }
 
 // add counts an entry, or takes it out with by = -1.
@@ -100,10 +106,12 @@ func (q *Quarantine) put(b *pebble.Batch, f *Flow, batchTime int64) (QuarantineS
 			return size, err
 		}
 		var r *Quarantined
+		letter := false
 		switch {
 		case i < len(q.Put):
 			r = &q.Put[i]
 			r.refusedAgain(old)
+			letter = q.Letters
 		case old != nil && old.reads():
 			r = old
 			r.Ordered, r.InForce, r.Replayed = false, true, max(batchTime, 1)
@@ -112,6 +120,9 @@ func (q *Quarantine) put(b *pebble.Batch, f *Flow, batchTime int64) (QuarantineS
 			continue
 		}
 		r.BatchTime, r.Generation = batchTime, generation
+		if letter {
+			size.letter(b, f, r)
+		}
 		size.set(b, k, r)
 	}
 	must(b.Set(idKey(kindQuarantine, f.record.ID), size.encode(), nil))
@@ -174,7 +185,7 @@ func (f *Flow) Quarantined() QuarantineSize {
 
 // QuarantinedIn returns the places of a range that have a record in quarantine, split by split.
 func (f *Flow) QuarantinedIn(r *batch.Range) ([]Place, error) {
-	if f.Quarantined() == (QuarantineSize{}) {
+	if f.Quarantined().Bytes == 0 {
 		return nil, nil
 	}
 	var out []Place
@@ -233,10 +244,14 @@ func (f *Flow) loadQuarantine() (err error) {
 
 func (n QuarantineSize) encode() []byte {
 	b := binary.AppendVarint(binary.AppendVarint(nil, n.Records), n.Bytes)
-	if n.Ordered == 0 && n.InForce == 0 {
+	if n.Ordered == 0 && n.InForce == 0 && n.Letters == 0 {
 		return b
 	}
-	return binary.AppendVarint(binary.AppendVarint(b, n.Ordered), n.InForce)
+	b = binary.AppendVarint(binary.AppendVarint(b, n.Ordered), n.InForce)
+	if n.Letters == 0 {
+		return b
+	}
+	return binary.AppendVarint(binary.AppendVarint(b, n.Letters), n.LetterBytes)
 }
 
 func decodeQuarantineSize(b []byte) (n QuarantineSize, err error) {
@@ -244,6 +259,9 @@ func decodeQuarantineSize(b []byte) (n QuarantineSize, err error) {
 	n = QuarantineSize{Records: r.varint(), Bytes: r.varint()}
 	if len(r.b) > 0 {
 		n.Ordered, n.InForce = r.varint(), r.varint()
+	}
+	if len(r.b) > 0 {
+		n.Letters, n.LetterBytes = r.varint(), r.varint()
 	}
 	return n, r.done()
 }
@@ -273,10 +291,11 @@ const (
 	markOrdered = 1 << iota
 	markInForce
 	markLogAppend
+	markLettered
 )
 
 func (q *Quarantined) marks() (m byte) {
-	for i, set := range [...]bool{q.Ordered, q.InForce, q.LogAppend} {
+	for i, set := range [...]bool{q.Ordered, q.InForce, q.LogAppend, q.Lettered} {
 		if set {
 			m |= 1 << i
 		}
@@ -315,7 +334,7 @@ func decodeQuarantined(at rowPosition, b []byte) (q Quarantined, err error) {
 	q.BatchTime, q.Generation = r.varint(), r.uvarint()
 	if len(r.b) > 0 {
 		marks := r.take(1)[0]
-		q.Ordered, q.InForce, q.LogAppend = marks&markOrdered != 0, marks&markInForce != 0, marks&markLogAppend != 0
+		q.Ordered, q.InForce, q.LogAppend, q.Lettered = marks&markOrdered != 0, marks&markInForce != 0, marks&markLogAppend != 0, marks&markLettered != 0
 		q.EditedKey, q.EditedValue, q.Replayed = r.bytes(), r.bytes(), r.varint()
 	}
 	return q, r.done()
@@ -323,7 +342,7 @@ func decodeQuarantined(at rowPosition, b []byte) (q Quarantined, err error) {
 
 // checkQuarantine compares the entries of a flow with their sum.
 func (s *Store) checkQuarantine(f *Flow) error {
-	var found QuarantineSize
+	found := QuarantineSize{Letters: f.quarantine.Letters, LetterBytes: f.quarantine.LetterBytes} // checkLetters
 	err := s.eachQuarantined(s.db, f.record.ID, func(k []byte, q Quarantined, size int) error {
 		if q.Split == "" || q.Code == "" {
 			return s.corrupt("a record of flow %s in quarantine has no split or no error", f.name)

@@ -171,13 +171,13 @@ func (f *Flow) dropRefreshed(b *pebble.Batch, generations map[string]uint64) err
 // unsubscribeAll ends every subscription of the flows: what was kept for them is of no use to a new generation. Rows of a change feed leave
 // quarantine: they come again at other places, since a new reader gets a copy of the table.
 func (s *Store) unsubscribeAll(b *pebble.Batch, flows []*Flow) error {
-	gone := map[uint32]bool{}
+	gone := map[uint32]*Flow{}
 	for _, f := range flows {
-		gone[f.record.ID] = true
+		gone[f.record.ID] = f
 	}
 	return s.eachOf(s.db, key(kindReader), func(k, v []byte) error {
 		instance, flow := be32(k), be32(k[4:])
-		if gone[flow] {
+		if f := gone[flow]; f != nil {
 			var r readerRecord
 			if json.Unmarshal(v, &r) != nil {
 				return errShort
@@ -185,6 +185,9 @@ func (s *Store) unsubscribeAll(b *pebble.Batch, flows []*Flow) error {
 			if r.Feed {
 				prefix := idKey(kindQuarantine, flow)
 				must(b.DeleteRange(prefix, prefixEnd(prefix), nil))
+				if size := f.Quarantined(); size.Letters > 0 { // which are sent all the same
+					must(b.Set(prefix, QuarantineSize{Letters: size.Letters, LetterBytes: size.LetterBytes}.encode(), nil))
+				}
 			}
 			prefix := copyPrefix(instance, flow)
 			must(b.DeleteRange(prefix, prefixEnd(prefix), nil))

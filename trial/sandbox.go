@@ -33,7 +33,9 @@ type sandbox struct {
 }
 
 func newSandbox(c *Case, harm Harm) (*sandbox, error) {
-	s := &sandbox{Case: c, harm: harm, files: map[string]string{}}
+	own := *c // what is refused is rehearsed, and sent nowhere
+	own.Plan = c.Plan.WithoutLetters()
+	s := &sandbox{Case: &own, harm: harm, files: map[string]string{}}
 	var err error
 	memory := daemon.Split(c.Plan.Settings.MemoryLimit).Engine
 	if s.engine, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: memory, Zone: c.Plan.Zone}); err != nil {

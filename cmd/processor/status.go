@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/admin"
+	"sluice/catalog"
 	"sluice/eventlog"
 	"sluice/fault"
 	"sluice/flow"
@@ -70,9 +71,10 @@ func liveStatus(s admin.Status) table {
 	for _, t := range s.Tables {
 		digests[t.Name] = optional(t.Digest)
 	}
-	quarantine := map[string]jsonCell{}
+	quarantine, letters := map[string]jsonCell{}, map[string]jsonCell{}
 	for _, q := range s.Store.Quarantines {
 		quarantine[q.Flow] = cell(q.Records)
+		letters[q.Flow+catalog.DeadLetterSuffix] = cell(q.DeadLetters)
 	}
 	totals := map[string]eventlog.Outcome{}
 	for _, sums := range s.Store.Totals {
@@ -96,6 +98,9 @@ func liveStatus(s admin.Status) table {
 				sum += *p.LagRecords
 				lag = cell(sum)
 			}
+		}
+		if waiting, sends := letters[f.Name]; sends {
+			lag = waiting
 		}
 		t.rows = append(t.rows, statusRow(f.Name, f.Target, f.Status, reason, f.Generation, known(f.LastBatch), totals[f.Name], quarantine[f.Name], lag, digests[f.Target]))
 	}
@@ -160,6 +165,10 @@ func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {
 	for _, f := range p.Flows {
 		planned[f.Name] = f
 	}
+	letters := map[string]jsonCell{}
+	for _, f := range flows {
+		letters[f.Name+catalog.DeadLetterSuffix] = cell(f.Letters.Waiting)
+	}
 	t := table{columns: statusColumns}
 	for _, f := range flows {
 		target, status, digest := "", "not running", jsonCell(nil)
@@ -182,7 +191,7 @@ func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {
 		if f.Quarantine != "" {
 			quarantine = cell(f.Quarantined.Records)
 		}
-		t.rows = append(t.rows, statusRow(f.Name, target, status, reason, f.Generation, last, flow.Counts(f.Counters), quarantine, nil, digest))
+		t.rows = append(t.rows, statusRow(f.Name, target, status, reason, f.Generation, last, flow.Counts(f.Counters), quarantine, letters[f.Name], digest))
 	}
 	return t, nil
 }

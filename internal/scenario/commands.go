@@ -49,6 +49,7 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 	"digest":   showDigests,
 	"query":    func(ctx context.Context, w *world, a *words) (string, error) { return w.rows(ctx, a.input) },
 	"sink":     showSink,
+	"letters":  showLetters,
 	"batches":  showBatches,
 	"flow":     showFlow,
 	"counters": showCounters,

@@ -42,6 +42,8 @@
 //	table NAME | query                                             rows of a table, or of the query in the input, sorted
 //	digest [kept]                                                  digests of all tables, or of those of which one is kept
 //	sink NAME [count | order]                                      what the sink holds, changes folded, sorted; as it came
+//	letters TOPIC [HEADER ...]                                     key, value and those headers of what a committed reader finds in a topic, as Go string
+//	                                                               literals, sorted
 //	batches SINK                                                   what a memory sink was given, batch by batch
 //	show FILE                                                      a file that something outside wrote
 //	flow NAME                                                      where the flow stands: generation, drained or not

@@ -89,6 +89,7 @@ func (r *run) inOrder(flow string) {
 			switch e := r.status[before]; {
 			case e == nil:
 				r.early = fmt.Errorf("flow %s writes, and %s, for which it waits, has not begun", flow, before)
+			case f.Input.Flow != nil && e.Status.Final(): // dead letters are sent whatever becomes of the flow
 			case e.Status != eventlog.Completed && e.Status != eventlog.Idle && e.Status != eventlog.Excluded:
 				r.early = fmt.Errorf("flow %s writes, and %s, for which it waits, is %s", flow, before, e.Status)
 			}
@@ -224,6 +225,8 @@ func (r *run) settled(ctx context.Context, f *plan.Flow) bool {
 		return false
 	case status.Status.Final() && status.Retry == 0:
 		return true
+	case f.Input.Flow != nil && status.Status == eventlog.Failed && status.Err.Code == fault.UnknownTopic:
+		return true // for as long as nobody makes the topic
 	case status.Status != eventlog.Running || f.Once:
 		return false
 	}

@@ -24,6 +24,7 @@ type options struct {
 	keys         []string
 	partitions   int64
 	bigIntAsText bool
+	whole        bool // rows are records; it is no option
 }
 
 // Validate finds what is wrong with options that each are of their kind; nothing is opened. fallback are the brokers of

@@ -55,6 +55,9 @@ func (e *encoded) at(i int) []byte {
 }
 
 func newRecords(o *options, flow string, fields []batch.Field) (*records, error) {
+	if o.whole {
+		return &records{opts: o, flow: flow}, nil
+	}
 	keys, err := sink.Columns("keys", o.keys, fields)
 	if err != nil {
 		return nil, err
@@ -87,9 +90,12 @@ func (r *records) build(id batch.ID, rows *sink.Rows) ([]*kgo.Record, error) {
 		}
 	}
 	var err error
-	if r.opts.upsert {
+	switch {
+	case r.opts.whole:
+		r.take(rows)
+	case r.opts.upsert:
 		err = r.upsert(rows)
-	} else {
+	default:
 		err = r.append(rows)
 	}
 	if err != nil {
@@ -99,7 +105,11 @@ func (r *records) build(id batch.ID, rows *sink.Rows) ([]*kgo.Record, error) {
 	for i := range b.rows {
 		// The record's time is the time of sending, not the batch's: a batch that waited for a long time to be sent would
 		// be deleted by the topic's retention as it arrives.
-		b.rows[i].Headers = headers
+		if r.opts.whole {
+			b.rows[i].Headers = append(b.rows[i].Headers, headers...)
+		} else {
+			b.rows[i].Headers = headers
+		}
 		b.out = append(b.out, &b.rows[i])
 	}
 	return b.out, nil

@@ -25,6 +25,7 @@ type Config struct {
 	Pipeline  string
 	Flow      string
 	Fields    []batch.Field // columns of the rows it will get
+	Records   bool          // a row is a record: its columns are key, value and headers, all of bytes, and go out as they are
 	// Monitor watches the connections to the brokers; it may be nil.
 	Monitor *client.Monitor
 	// Dial connects instead of the network's dialer; nil for that one.
@@ -56,7 +57,7 @@ func New(c Config) (*Sink, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	opts.client.Monitor, opts.client.Dial = c.Monitor, c.Dial
+	opts.client.Monitor, opts.client.Dial, opts.whole = c.Monitor, c.Dial, c.Records
 	s := &Sink{config: c, opts: opts, target: "topic " + opts.topic, stop: make(chan struct{})}
 	var err error
 	if s.records, err = newRecords(&s.opts, s.name(), c.Fields); err != nil {
@@ -93,7 +94,11 @@ func (s *Sink) Open(ctx context.Context, last batch.ID, ok bool) error {
 }
 
 func (s *Sink) missing(ctx context.Context, cl *kgo.Client) error {
-	return client.Missing(ctx, cl, s.opts.topic, "create it, or set create_topic => the number of its partitions")
+	hint := "create it, or set create_topic => the number of its partitions"
+	if s.opts.whole {
+		hint = "create it; what waits for it is kept, and is sent then"
+	}
+	return client.Missing(ctx, cl, s.opts.topic, hint)
 }
 
 // vanished is the error for a topic that Open has found or made and that is not there. One that may be made is made again by the next

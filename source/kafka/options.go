@@ -100,6 +100,9 @@ func parse(v option.Values, stream bool, fallback string, at fault.Pos) (options
 			report(name, fault.InvalidOption, "%s must be above 0", name)
 		}
 	}
+	if g, given := v.Given("deadLetterTopic"); given && o.subscribes(g.Value) {
+		report("deadLetterTopic", fault.InvalidOption, "the dead-letter topic is read as well, so that what is refused comes again for ever").WithHint("name a topic that subscribe and subscribePattern leave out")
+	}
 	var err error
 	var name string
 	if o.start, name, err = parseOffsets(v, "starting"); err != nil {
