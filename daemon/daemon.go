@@ -85,10 +85,10 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 	d.measured.SetBuild(o.Build.Version, o.Build.Revision)
 	metrics.RegisterRuntime(d.registry)
 	budget := Split(o.Plan.Settings.MemoryLimit)
-	if err = d.openStore(budget); err != nil {
+	if err = d.openEngines(budget); err != nil {
 		return d, err
 	}
-	if err = d.openEngines(budget); err != nil {
+	if err = d.openStore(budget); err != nil { // closed before the engine that writes its files
 		return d, err
 	}
 	d.listen()
@@ -105,7 +105,7 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 }
 
 func (d *Daemon) openStore(m Memory) (err error) {
-	o := state.Options{Dir: d.Plan.Storage, Pipeline: d.Plan.Name, SyncInterval: d.Plan.Settings.SyncInterval, CacheSize: m.Cache,
+	o := state.Options{Dir: d.Plan.Storage, Sealer: d.stream, Pipeline: d.Plan.Name, SyncInterval: d.Plan.Settings.SyncInterval, CacheSize: m.Cache,
 		MemTableSize: m.Memtable, FloorBudget: m.Floors, FeedAhead: m.Feed, Logger: d.Log, OnFault: d.Fatal, OnCommit: d.measured.ObserveCommit, OnSync: d.measured.ObserveFsync}
 	if d.Options.Store != nil {
 		d.Options.Store(&o)
@@ -119,7 +119,7 @@ func (d *Daemon) openStore(m Memory) (err error) {
 
 func (d *Daemon) openEngines(m Memory) (err error) {
 	if d.stream = d.Engine; d.stream == nil {
-		if d.stream, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: m.Engine, TempDir: filepath.Join(d.Plan.Storage, "spill", "flows"), Zone: d.Plan.Zone}); err != nil {
+		if d.stream, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: m.Engine, TempDir: filepath.Join(d.Plan.Storage, "spill", "flows"), Zone: d.Plan.Zone, Files: filesIn(d.Plan.Storage)}); err != nil {
 			return err
 		}
 		d.onClose(func() { d.logged("closing the engine", d.stream.Close()) })

@@ -27,6 +27,7 @@ type Options struct {
 	MemoryLimit int64  // bytes DuckDB may hold
 	TempDir     string // where queries larger than that spill; nowhere when empty
 	Zone        string // session time zone, UTC when empty
+	Files       string // the only folder in which WriteFile and ReadFile find files; none when empty
 }
 
 // Engine is one in-memory DuckDB instance. It holds no data between runs. Its methods may be called from any goroutine.
@@ -88,7 +89,7 @@ func (e *Engine) open(opt Options) error {
 		{"autoinstall_known_extensions", "false"},
 		{"autoload_known_extensions", "false"},
 		{"allow_community_extensions", "false"},
-		{"enable_external_access", "false"},
+		{"enable_external_access", strconv.FormatBool(opt.Files != "")}, // until configure has said which folder
 		// What two expressions share it would compute beforehand, for every row: also what TRY, coalesce or IN would not
 		// have come to, or would have caught.
 		{"disabled_optimizers", "common_subexpressions"},
@@ -118,6 +119,11 @@ func (e *Engine) configure(opt Options) error {
 	}
 	if err := execute(conn, "SET GLOBAL TimeZone = "+quoteText(opt.Zone)); err != nil {
 		return unknownZone(opt.Zone, err)
+	}
+	for _, sql := range confine(opt.Files) {
+		if err := execute(conn, sql); err != nil {
+			return err
+		}
 	}
 	return execute(conn, "SET GLOBAL lock_configuration = true")
 }

@@ -118,13 +118,13 @@ func TestANewerFormatIsRefused(t *testing.T) {
 	ok(t, err)
 	b, err := s.get(s.db, identityKey)
 	ok(t, err)
-	newer := strings.Replace(string(b), `"format":1`, `"format":2`, 1)
+	newer := strings.Replace(string(b), `"format":1`, `"format":3`, 1)
 	if newer == string(b) {
 		t.Fatalf("the identity is %s", b)
 	}
 	ok(t, s.db.Set(identityKey, []byte(newer), pebble.Sync))
 	ok(t, s.Close())
-	if _, err := Open(Options{Dir: dir, Pipeline: "p"}); !fault.Of(err, fault.StoreFormatNewer) || !strings.Contains(err.Error(), "format 2") {
+	if _, err := Open(Options{Dir: dir, Pipeline: "p"}); !fault.Of(err, fault.StoreFormatNewer) || !strings.Contains(err.Error(), "format 3") {
 		t.Error(err)
 	}
 

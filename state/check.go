@@ -93,7 +93,10 @@ func (t *Table) check() error {
 	if !t.record.Declared {
 		return nil
 	}
-	var err error
+	err := t.checkFiles()
+	if err != nil {
+		return err
+	}
 	if t.record.Keyed {
 		if err = t.checkGroups(); err == nil {
 			err = t.checkFloors()
@@ -101,7 +104,7 @@ func (t *Table) check() error {
 		if err == nil && t.record.Feed && t.feedFirst <= t.version.version {
 			err = t.checkChunks(kindChanges, t.feedFirst)
 		}
-	} else {
+	} else if !t.record.Replaced {
 		err = t.checkChunks(kindAppends, max(1, t.trimmed.first))
 	}
 	for flow, r := range t.readers {

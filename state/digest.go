@@ -60,13 +60,13 @@ func (s *Store) digestOf(r pebble.Reader, t *tableRecord, commit int64) (*digest
 
 // KeepDigest turns the digest of the table on or off. Where it is on it changes with every commit, in the same write. When it
 // was not on before, or the columns have changed since, it is computed from the rows first; writers wait meanwhile. It is asked
-// for after every Store.Table, and not for a table that loses rows by its retention.
+// for after every Store.Table, and not for a table that loses rows by its retention. That of a table with windows is never kept.
 func (t *Table) KeepDigest(ctx context.Context, keep bool) error {
 	if err := t.takeTurn(ctx); err != nil {
 		return err
 	}
 	defer t.giveTurn()
-	if !keep {
+	if !keep || t.record.Replaced { // an update is not made of rows that go and come
 		return t.dropDigest()
 	}
 	if t.retention != RetainForever {

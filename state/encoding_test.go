@@ -46,6 +46,8 @@ func TestKeysAreGolden(t *testing.T) {
 		{"commit", commitKey(7, 9), "016a000000070000000000000009"},
 		{"trim", idKey(kindTrim, 7), "017700000007"},
 		{"digest", idKey(kindDigest, 7), "017800000007"},
+		{"file", fileKey(7, FileID{258, 3}), "016c00000007000000000000010200000003"},
+		{"update", updateKey(7, 9), "0175000000070000000000000009"},
 		{"appends", chunkKey(kindAppends, 7, batch.Offset{At: 9, Index: 4096}), "016100000007000000000000000900001000"},
 		{"changes", chunkKey(kindChanges, 7, batch.Offset{At: 9}), "016800000007000000000000000900000000"},
 		{"copy", copyKey(7, 3, 5), "0179000000070000000300000005"},
@@ -342,6 +344,8 @@ func TestValuesAreGolden(t *testing.T) {
 	feed.places = &batch.Keys{Offsets: []uint32{0, 1, 3}, Bytes: []byte("pqq")}
 	inline := appendInlineHead(nil, []byte{2, 9}, 1)
 	inline = appendText(appendPosition(inline, rowPosition{1, 300, 0}), enc.append(nil, 0))
+	file := fileRecord{added: 1, removed: 2, schema: 1, rows: 3, size: 4, weight: 5, first: batch.Offset{At: 6, Index: 7}, last: batch.Offset{At: 8, Index: 9},
+		columns: []ColumnStats{{Nulls: 1, NaN: true, Min: []byte{2, 0}, Max: []byte{2, 1}, Known: true}, {Nulls: 2}}}
 	record := Quarantined{Split: "t", ID: "id", Time: 5, Value: []byte{}, Headers: []batch.Header{{Key: "h"}, {Key: "g", Value: []byte{0}}}, Code: "C", Message: "E",
 		Column: "c", BatchTime: 7, Generation: 3}
 	for _, v := range []struct {
@@ -361,6 +365,8 @@ func TestValuesAreGolden(t *testing.T) {
 		{"commit", commitRecord{1, 2, 3}.encode(), "020406"},
 		{"trim", trimRecord{1, 2, 3}.encode(), "020406"},
 		{"digest", digestRecord{1, 2, 3, digest.Sum{Hi: 4, Lo: 5, Rows: 6}}.encode(), "0202" + "0000000000000003" + "0000000000000004" + "0000000000000005" + "0c"},
+		{"file", file.encode(), "0204" + "01" + "06080a" + "0c0e1012" + "02" + "0702" + "020200" + "020201" + "0004"},
+		{"update", mustJSON(updateRecord{1, "u", "c", "p", 2, 3}), hex.EncodeToString([]byte(`{"time":1,"update":"u","cause":"c","predicate":"p","rows_removed":2,"rows_added":3}`))},
 		{"bound", mustJSON(boundRecord{Position: recordPosition(batch.Position{{Split: "t/0", ID: "i", Next: batch.Offset{At: 3}}}), Time: 9}), hex.EncodeToString([]byte(`{"position":[{"split":"t/0","id":"i","at":3}],"time":9}`))},
 		{"flow", mustJSON(flowRecord{1, 2, "q", "t__quarantine"}), hex.EncodeToString([]byte(`{"id":1,"generation":2,"fingerprint":"q","quarantine":"t__quarantine"}`))},
 		{"quarantine", record.encode(), "0174" + "026964" + "0a" + "00" + "01" + "02" + "016800" + "01670200" + "0143" + "0145" + "0163" + "0e" + "03"},
@@ -394,6 +400,65 @@ func TestRangesComeBackWhole(t *testing.T) {
 	}
 }
 
+// A file is known by its name, and no other name is a file's.
+func TestFileNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := FileID{rapid.Uint64().Draw(t, "epoch"), rapid.Uint32().Draw(t, "number")}
+		if g, ok := parseFileName(f.fileName()); !ok || g != f {
+			t.Fatalf("%s is %v %v", f.fileName(), g, ok)
+		}
+		if k := fileKey(7, f); parseFileKey(k[instancePrefix:]) != f {
+			t.Fatalf("%x", k)
+		}
+	})
+	for _, name := range []string{"", "1-1", "1-1.parquet.tmp", "tmp_1-1.parquet", "A-1.parquet", "01-1.parquet", "1.parquet", "1-100000000.parquet"} {
+		if f, ok := parseFileName(name); ok {
+			t.Errorf("%q is %v", name, f)
+		}
+	}
+}
+
+// The statistics of a file are bounds of its values in the order of D-36, whatever the type; NULL and NaN are none of them.
+func TestStatisticsAreBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		typ := rapid.SampledFrom(everyType).Draw(t, "type").Type
+		s := newStats(typ)
+		var least, most []byte
+		nulls, nan := int64(0), false
+		for range rapid.IntRange(0, 3).Draw(t, "pieces") {
+			c := drawColumns(t, []batch.Field{{Name: "c", Type: typ}}, rapid.IntRange(0, 20).Draw(t, "rows"))
+			col := &c.Cols[0]
+			s.add(col)
+			for i := range col.Len {
+				switch {
+				case col.IsNull(i):
+					nulls++
+				case (typ.Kind == batch.Float || typ.Kind == batch.Double) && batch.NullOrNaN(col, i):
+					nan = true
+				default:
+					if k := batch.AppendKey(nil, []*batch.Column{col}, i); least == nil || bytes.Compare(k, least) < 0 {
+						least = k
+					}
+					if k := batch.AppendKey(nil, []*batch.Column{col}, i); bytes.Compare(k, most) > 0 {
+						most = k
+					}
+				}
+			}
+		}
+		got := s.done()
+		if got.Nulls != nulls || got.Known && got.NaN != nan || got.Known == (typ.IsNested() || !typ.Orderable()) {
+			t.Fatalf("%s: %+v, there are %d NULLs, NaN %v", typ, got, nulls, nan)
+		}
+		if !got.Known {
+			return
+		}
+		if (got.Min == nil) != (least == nil) || bytes.Compare(got.Min, least) > 0 || bytes.Compare(got.Max, most) < 0 ||
+			len(most) <= statsBytes && !bytes.Equal(got.Max, most) || len(least) <= statsBytes && !bytes.Equal(got.Min, least) {
+			t.Fatalf("%s: %x to %x, the values are %x to %x", typ, got.Min, got.Max, least, most)
+		}
+	})
+}
+
 func TestMicros(t *testing.T) {
 	if micros(time.Time{}) != 0 || !fromMicros(0).IsZero() || !fromMicros(micros(noon)).Equal(noon) {
 		t.Error("times do not come back")
@@ -409,6 +474,7 @@ func FuzzDecoders(f *testing.F) {
 	f.Add(enc.append(nil, 1))
 	f.Add(appendText(appendPosition(appendInlineHead(nil, []byte{2, 9}, 1), rowPosition{1, 300, 0}), enc.append(nil, 0)))
 	f.Add(appendSpilledGroup(nil, []byte{2, 9}, 3, 70000, rowPosition{1, 300, 2}))
+	f.Add((&fileRecord{added: 1, rows: 2, columns: []ColumnStats{{Nulls: 1, Min: []byte{2, 0}, Max: []byte{2, 1}, Known: true}}}).encode())
 	s := schemaOf(f, ticks.Fields)
 	nested := schemaOf(f, everyType)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -428,5 +494,10 @@ func FuzzDecoders(f *testing.F) {
 		_, _ = decodeTableVersion(b)
 		_, _, _ = decodeMark(b)
 		_, _ = decodeQuarantined(rowPosition{}, b)
+		if f, err := decodeFile(b); err == nil {
+			if again, err := decodeFile(f.encode()); err != nil || !reflect.DeepEqual(f, again) {
+				t.Errorf("%+v comes back as %+v, %v", f, again, err)
+			}
+		}
 	})
 }

@@ -10,6 +10,10 @@ import (
 // names, takes the next number.
 const formatVersion = 1
 
+// formatFiles is the format that the identity names from the first file of a table on: a version that does not know files would
+// not see their rows. The keys are those of format 1 and some more.
+const formatFiles = 2
+
 // The second byte of a key says what it holds. Numbers in keys are big-endian, so that they sort. docs/state-format.md
 // lists the values.
 const (
@@ -29,6 +33,8 @@ const (
 	kindCommit     = 'j' // instance u32, commit u64: commitRecord of an append table
 	kindAppends    = 'a' // instance u32, commit u64, ordinal u32: chunk
 	kindTrim       = 'w' // instance u32: trimRecord
+	kindFile       = 'l' // instance u32, epoch u64, number u32: fileRecord
+	kindUpdate     = 'u' // instance u32, version u64: updateRecord of a table with windows
 	kindDigest     = 'x' // instance u32: digestRecord
 	kindChanges    = 'h' // instance u32, commit u64, ordinal u32: chunk of the change feed
 	kindCopy       = 'y' // instance u32, flow u32, ordinal u32: chunk of a new reader's first copy
@@ -96,6 +102,20 @@ func chunkKey(kind byte, instance uint32, at batch.Offset) []byte {
 func chunkAt(k []byte) batch.Offset {
 	k = k[instancePrefix:]
 	return batch.Offset{At: int64(binary.BigEndian.Uint64(k)), Index: int32(binary.BigEndian.Uint32(k[8:]))}
+}
+
+func fileKey(instance uint32, f FileID) []byte {
+	k := binary.BigEndian.AppendUint64(idKey(kindFile, instance), f.Epoch)
+	return binary.BigEndian.AppendUint32(k, f.Number)
+}
+
+// parseFileKey is the file in a key, behind the instance.
+func parseFileKey(rest []byte) FileID {
+	return FileID{binary.BigEndian.Uint64(rest), binary.BigEndian.Uint32(rest[8:])}
+}
+
+func updateKey(instance uint32, version int64) []byte {
+	return binary.BigEndian.AppendUint64(idKey(kindUpdate, instance), uint64(version))
 }
 
 func copyPrefix(instance, flow uint32) []byte {

@@ -25,6 +25,7 @@ const pebbleFormat = pebble.FormatTableFormatV6
 // PIPELINE_STORAGE_ROOT_INVALID (not a folder), or STORE_FAILED.
 func Open(o Options) (*Store, error) {
 	s := &Store{o: o.withDefaults(), tables: map[string]*Table{}, flows: map[string]*Flow{}}
+	s.files = folder{store: s, fs: s.o.FilesFS, dir: s.o.Files, pins: map[uint64]int{}}
 	dir := s.o.FS.PathJoin(s.o.Dir, "store")
 	if s.o.ReadOnly {
 		if _, err := s.o.FS.Stat(dir); errors.Is(err, syscall.ENOTDIR) {
@@ -43,6 +44,7 @@ func Open(o Options) (*Store, error) {
 		return nil, err
 	}
 	s.syncer.start(s)
+	s.worker.start(s)
 	return s, nil
 }
 
@@ -63,6 +65,9 @@ func (s *Store) open(dir string) (err error) {
 	}
 	if err = s.identify(); err == nil {
 		err = s.events.load(s)
+	}
+	if err == nil {
+		err = s.files.open()
 	}
 	if err != nil {
 		s.db.Close()
@@ -112,8 +117,8 @@ func (s *Store) identify() error {
 	} else if err := json.Unmarshal(b, &r); err != nil {
 		return s.corrupt("identity: %v", err)
 	}
-	if r.Format > formatVersion {
-		return fault.New(fault.StoreFormatNewer, "the store in %s has format %d, this version knows up to %d", s.o.Dir, r.Format, formatVersion).
+	if r.Format > formatFiles {
+		return fault.New(fault.StoreFormatNewer, "the store in %s has format %d, this version knows up to %d", s.o.Dir, r.Format, formatFiles).
 			WithHint("run the version of Sluice that wrote it")
 	}
 	if r.Pipeline != s.o.Pipeline {
@@ -127,7 +132,15 @@ func (s *Store) identify() error {
 		}
 	}
 	s.identity = Identity{r.ID, r.Epoch, r.Pipeline}
+	s.format.Store(int32(r.Format))
 	return nil
+}
+
+// nameFormat has a commit that names files say that the store has some.
+func (s *Store) nameFormat(b *pebble.Batch) {
+	if s.format.Swap(formatFiles) < formatFiles {
+		must(b.Set(identityKey, mustJSON(identityRecord{formatFiles, s.identity.ID, s.identity.Epoch, s.identity.Pipeline}), nil))
+	}
 }
 
 // LeastEpoch is the lowest epoch that an opening at some time may take when the last one took previous: a higher one, and not

@@ -92,6 +92,9 @@ func (t *Table) reading(from batch.Position, limit batch.Limit, columns []string
 	if err != nil {
 		return nil, err
 	}
+	if t.record.Replaced {
+		return nil, fault.New(fault.InternalError, "table %s has no rows in an order that a flow could follow: its windows are replaced", t.name)
+	}
 	r := &reading{t: t, record: t.record, last: t.version.version, from: at, at: at, rows: limit.Rows, bytes: limit.Bytes}
 	r.until = batch.Offset{At: r.last + 1}
 	if limit.Until != nil {

@@ -26,6 +26,7 @@ type tableRecord struct {
 	Instance    uint32      `json:"instance"`
 	Declared    bool        `json:"declared"` // false after a reset, until the next definition is taken as it is
 	Keyed       bool        `json:"keyed"`
+	Replaced    bool        `json:"replaced,omitempty"`
 	Keys        []string    `json:"keys,omitempty"`
 	Sequence    *typeRecord `json:"sequence,omitempty"`
 	Schema      schema      `json:"schema"`

@@ -28,8 +28,9 @@ func (s *Store) Reset(tables, flows []string) error {
 	if err != nil {
 		return err
 	}
+	dropped := map[uint32][]*tableFile{}
 	for _, name := range tables {
-		if err := s.resetTable(b, name); err != nil {
+		if err := s.resetTable(b, name, dropped); err != nil {
 			return err
 		}
 		generations[name]++
@@ -57,16 +58,24 @@ func (s *Store) Reset(tables, flows []string) error {
 	for _, name := range tables {
 		s.retire(name)
 	}
+	for instance, files := range dropped {
+		s.files.drop(instance, files)
+	}
 	return s.afterReset(reset)
 }
 
-// resetTable moves a table to a new instance and deletes everything under the old one.
-func (s *Store) resetTable(b *pebble.Batch, name string) error {
+// resetTable moves a table to a new instance and deletes everything under the old one. The files that it had go to dropped.
+func (s *Store) resetTable(b *pebble.Batch, name string, dropped map[uint32][]*tableFile) error {
 	var r tableRecord
 	ok, err := readJSON(s, s.db, nameKey(kindTable, name), &r)
 	if !ok {
 		return err
 	}
+	live, past, err := s.filesOf(s.db, r.Instance)
+	if err != nil {
+		return err
+	}
+	dropped[r.Instance] = append(live, past...)
 	s.deleteInstance(b, r.Instance)
 	r = tableRecord{Generation: r.Generation + 1}
 	if r.Instance, err = s.newInstance(); err != nil {
@@ -91,7 +100,7 @@ func (s *Store) generations() (map[string]uint64, error) {
 }
 
 // instanceKinds are the kinds of keys that begin with a table's instance.
-var instanceKinds = []byte{kindVersion, kindReader, kindCommit, kindTrim, kindDigest, kindAppends, kindChanges, kindCopy, kindRows, kindFloors}
+var instanceKinds = []byte{kindVersion, kindReader, kindCommit, kindTrim, kindDigest, kindAppends, kindChanges, kindCopy, kindRows, kindFloors, kindFile, kindUpdate}
 
 func (s *Store) deleteInstance(b *pebble.Batch, instance uint32) {
 	for _, kind := range instanceKinds {

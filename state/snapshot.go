@@ -12,13 +12,20 @@ import (
 type Snapshot struct {
 	store *Store
 	db    *pebble.Snapshot
+	pin   uint64 // on the files of tables
 }
 
 // Snapshot takes one.
-func (s *Store) Snapshot() *Snapshot { return &Snapshot{s, s.db.NewSnapshot()} }
+func (s *Store) Snapshot() *Snapshot {
+	pin := s.files.pin() // before there is something to see
+	return &Snapshot{s, s.db.NewSnapshot(), pin}
+}
 
 // Close frees the snapshot. Scans must be closed before.
-func (s *Snapshot) Close() error { return s.db.Close() }
+func (s *Snapshot) Close() error {
+	defer s.store.files.unpin(s.pin)
+	return s.db.Close()
+}
 
 // Table describes a table as the snapshot has it, without its readers; nil when there is none.
 func (s *Snapshot) Table(name string) (*TableInfo, error) {
@@ -50,7 +57,7 @@ func (s *Snapshot) record(name string) (*tableRecord, error) {
 
 // Scan reads rows of a table: part of parts about equal parts, for several readers at once; part 0 of 1 is all of it.
 // columns names the columns wanted, in the order they come back; nil means all. Rows of a key come together, in the order
-// of their positions; an append table comes in the order of its commits.
+// of their positions; an append table comes in the order of its commits, a table with windows file by file.
 func (s *Snapshot) Scan(name string, columns []string, part, parts int) (*Scan, error) {
 	r, err := s.record(name)
 	if err != nil {
@@ -59,14 +66,18 @@ func (s *Snapshot) Scan(name string, columns []string, part, parts int) (*Scan, 
 	if r == nil {
 		return nil, fault.New(fault.InternalError, "there is no table %s", name)
 	}
-	ids, err := r.Schema.resolve(name, columns)
+	scan, err := s.scan(r, name, columns)
 	if err != nil {
 		return nil, err
 	}
-	scan := &Scan{store: s.store, schema: &r.Schema, ids: ids}
+	if r.Replaced {
+		live, _, err := s.store.filesOf(s.db, r.Instance)
+		scan.files = live[len(live)*part/parts : len(live)*(part+1)/parts]
+		return scan, err
+	}
 	from, to := shardKey(kindRows, r.Instance, shards*part/parts), shardKey(kindRows, r.Instance, shards*(part+1)/parts)
 	if r.Keyed {
-		scan.rows = newRowDecoder(&r.Schema, ids)
+		scan.rows = newRowDecoder(&r.Schema, scan.ids)
 	} else if from, to, err = s.commits(r.Instance, part, parts); err != nil {
 		return nil, err
 	}
@@ -75,6 +86,12 @@ func (s *Snapshot) Scan(name string, columns []string, part, parts int) (*Scan, 
 	}
 	scan.ok = scan.it.First()
 	return scan, nil
+}
+
+// scan is a scan of nothing.
+func (s *Snapshot) scan(r *tableRecord, name string, columns []string) (*Scan, error) {
+	ids, err := r.Schema.resolve(name, columns)
+	return &Scan{store: s.store, schema: &r.Schema, ids: ids}, err
 }
 
 // commits bounds the chunks of a part of an append table, cut so that each has about as many commits.
@@ -109,6 +126,10 @@ type Scan struct {
 
 	chunk chunk // append tables: the chunk before the iterator, and what was taken of it
 	taken int
+
+	files    []*tableFile // to be read first
+	from, to batch.Offset
+	reader   *fileReader // of the first of them
 }
 
 // scanRows is what Next returns when it may choose.
@@ -127,13 +148,21 @@ func (s *Scan) Next(max int) (batch.Columns, error) {
 	} else {
 		out, err = s.nextChunks(max)
 	}
-	if err == nil {
+	if err == nil && s.it != nil {
 		err = s.it.Error()
 	}
 	if err != nil {
-		return batch.Columns{}, s.store.readFailed(err)
+		return batch.Columns{}, s.failed(err)
 	}
 	return out, nil
+}
+
+// failed is what a failed read means. Errors of files say it themselves.
+func (s *Scan) failed(err error) error {
+	if len(s.files) > 0 {
+		return err
+	}
+	return s.store.readFailed(err)
 }
 
 func (s *Scan) nextGroups(max int) (batch.Columns, error) {
@@ -197,11 +226,12 @@ func (s *Scan) nextChunks(max int) (batch.Columns, error) {
 	dec := newChunkDecoder(s.schema, s.ids)
 	for dec.len < max {
 		if s.taken == s.chunk.rows {
-			if !s.ok {
-				break
+			whole, err := s.load(max, dec.len == 0)
+			if err != nil || whole.Len > 0 {
+				return whole, err
 			}
-			if err := s.load(); err != nil {
-				return batch.Columns{}, err
+			if s.chunk.rows == 0 {
+				break
 			}
 		}
 		to := min(s.chunk.rows, s.taken+max-dec.len)
@@ -213,17 +243,62 @@ func (s *Scan) nextChunks(max int) (batch.Columns, error) {
 	return dec.columns(), nil
 }
 
-// load takes the chunk the iterator stands at and moves on. The chunk is copied, since the iterator reuses its memory.
-func (s *Scan) load() error {
+// load takes the next chunk, one without rows at the end. Rows of a file that are as they are wanted are returned instead, if nothing else
+// stands in front of them.
+func (s *Scan) load(max int, first bool) (batch.Columns, error) {
+	s.chunk, s.taken = chunk{}, 0
+	for len(s.files) > 0 {
+		rows, err := s.fileRows()
+		if err != nil {
+			return rows, err
+		}
+		if rows.Len == 0 {
+			continue
+		}
+		if s.reader.asWanted && first && rows.Len <= max {
+			return s.reader.shown(rows), nil
+		}
+		s.chunk = s.reader.chunk(&rows, 0, rows.Len)
+		return batch.Columns{}, nil
+	}
+	if !s.ok {
+		return batch.Columns{}, nil
+	}
 	v, err := s.it.ValueAndErr()
 	if err != nil {
-		return err
+		return batch.Columns{}, err
 	}
-	s.chunk, err = parseChunk(append([]byte(nil), v...))
-	s.taken = 0
+	s.chunk, err = parseChunk(append([]byte(nil), v...)) // the iterator uses its memory again
 	s.ok = s.it.Next()
-	return err
+	return batch.Columns{}, err
+}
+
+// fileRows are further rows of the first file; none, when it is at its end and was taken away.
+func (s *Scan) fileRows() (batch.Columns, error) {
+	if s.reader == nil {
+		r, err := s.store.openFile(s.schema, s.files[0], s.ids, s.from, s.to, false)
+		if err != nil {
+			return batch.Columns{}, err
+		}
+		s.reader = r
+	}
+	rows, err := s.reader.rows()
+	if err == nil && rows.Len == 0 {
+		err = s.reader.close()
+		s.reader, s.files = nil, s.files[1:]
+	}
+	return rows, err
 }
 
 // Close frees the scan.
-func (s *Scan) Close() error { return s.it.Close() }
+func (s *Scan) Close() (err error) {
+	if s.reader != nil {
+		err = s.reader.close()
+	}
+	if s.it != nil {
+		if e := s.it.Close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}

@@ -22,6 +22,10 @@ import (
 type Options struct {
 	Dir          string              // folder of the store; made if missing
 	FS           vfs.FS              // nil is the disk
+	Sealer       Sealer              // writes and reads the files of tables; without one there are none to come
+	Files        string              // folder of those files, as the Sealer knows it; "" is files in Dir
+	FilesFS      vfs.FS              // the disk it is on; nil is FS
+	FileSize     int64               // bytes in memory of the rows of a file, about; 0 is 128 MiB
 	Pipeline     string              // the pipeline the store belongs to; another one's store is refused
 	ReadOnly     bool                // for status and query beside a stopped daemon: takes the lock, writes nothing
 	SyncInterval time.Duration       // longest time between a commit and its fsync; 0 is 100 ms
@@ -43,8 +47,15 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.FloorBudget, 256<<20)
 	setDefault(&o.FeedAhead, 4<<20)
 	setDefault(&o.KeptEvents, 100_000)
+	setDefault(&o.FileSize, 128<<20)
 	if o.FS == nil {
 		o.FS = vfs.Default
+	}
+	if o.FilesFS == nil {
+		o.FilesFS = o.FS
+	}
+	if o.Files == "" {
+		o.Files = o.FS.PathJoin(o.Dir, "files")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -80,6 +91,9 @@ type Store struct {
 	db       *pebble.DB
 	lock     *lock
 	identity Identity
+	format   atomic.Int32 // that the identity names
+	files    folder
+	worker   worker
 	syncer   syncer
 	failure  atomic.Pointer[fault.Error]
 	failing  sync.Once    // reports it
@@ -117,6 +131,7 @@ func (s *Store) Close() error {
 	for _, t := range tables {
 		t.retire(fault.New(fault.StoreClosed, "the store was closed"))
 	}
+	s.worker.stop()
 	err := s.syncer.stop()
 	if err == nil {
 		err = s.settle()

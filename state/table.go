@@ -22,6 +22,7 @@ type TableSpec struct {
 	Fields      []batch.Field
 	Keys        []int         // columns of the key, in order; nil for an append table
 	Sequence    batch.Type    // type of the sequence of a keyed table
+	Replaced    bool          // windows of it are replaced (Flow.Swap): it has files only, and no keys
 	Feed        bool          // some flow reads its change feed (keyed tables; appends are a feed of inserts as they are)
 	Retention   Retention     // append tables only (D-16)
 	MaxAge      time.Duration // of RetainFor
@@ -55,9 +56,11 @@ type Table struct {
 	record    tableRecord
 	version   tableVersion
 	trimmed   trimRecord
-	digest    *digest.Sum // of the rows, where it is kept
-	feedFirst int64       // first commit the change feed still has
-	trimmedAt int64       // rows written in all when something was trimmed last
+	digest    *digest.Sum  // of the rows, where it is kept
+	live      []*tableFile // that the table has; of an append table in the order of their rows
+	past      []*tableFile // that older versions have, in the order of their removal; of a table with windows
+	feedFirst int64        // first commit the change feed still has
+	trimmedAt int64        // rows written in all when something was trimmed last
 	readers   map[uint32]*tableReader
 	changed   chan struct{} // closed and replaced at every commit somebody waits for
 	waiting   bool
@@ -74,6 +77,7 @@ type tableReader struct {
 type TableInfo struct {
 	Name        string
 	Keyed       bool
+	Replaced    bool // its windows are replaced
 	Fields      []batch.Field
 	Keys        []string
 	Sequence    batch.Type
@@ -154,6 +158,9 @@ func (t *Table) load() (err error) {
 	if t.digest, err = s.digestOf(s.db, &t.record, t.version.version); err != nil {
 		return err
 	}
+	if t.live, t.past, err = s.filesOf(s.db, t.record.Instance); err != nil {
+		return err
+	}
 	if err := t.dropAhead(); err != nil {
 		return err
 	}
@@ -209,7 +216,7 @@ func (t *Table) declared(spec TableSpec) (r tableRecord, fresh bool, err error) 
 func (r tableRecord) merge(name string, spec TableSpec) (tableRecord, fault.List) {
 	if !r.Declared {
 		r = tableRecord{Generation: r.Generation, Instance: r.Instance, Declared: true}
-		r.Keyed, r.Keys = spec.Keys != nil, spec.keyNames()
+		r.Keyed, r.Keys, r.Replaced = spec.Keys != nil, spec.keyNames(), spec.Replaced
 		if r.Keyed {
 			sequence := recordType(spec.Sequence)
 			r.Sequence = &sequence
@@ -226,9 +233,8 @@ func (r tableRecord) merge(name string, spec TableSpec) (tableRecord, fault.List
 
 // drift lists what the rows already stored forbid to change.
 func (r *tableRecord) drift(name string, spec TableSpec) (problems fault.List) {
-	if keyed := spec.Keys != nil; keyed != r.Keyed {
-		words := map[bool]string{true: "a REPLACE USING table", false: "an append table"}
-		return fault.List{driftOf(fault.TableKindDrift, name, "was %s and is %s now", words[r.Keyed], words[keyed])}
+	if was, is := tableKind(r.Keyed, r.Replaced), tableKind(spec.Keys != nil, spec.Replaced); was != is {
+		return fault.List{driftOf(fault.TableKindDrift, name, "was %s and is %s now", was, is)}
 	}
 	if names := spec.keyNames(); !slices.EqualFunc(names, r.Keys, strings.EqualFold) {
 		problems = append(problems, driftOf(fault.KeySchemaDrift, name, "the key was %v and is %v now", r.Keys, names))
@@ -237,6 +243,17 @@ func (r *tableRecord) drift(name string, spec TableSpec) (problems fault.List) {
 		problems = append(problems, driftOf(fault.SequencingTypeDrift, name, "the sequence was %v and is %v now", r.Sequence.typ(), spec.Sequence))
 	}
 	return problems
+}
+
+// tableKind is how messages call a kind of table.
+func tableKind(keyed, replaced bool) string {
+	switch {
+	case keyed:
+		return "a REPLACE USING table"
+	case replaced:
+		return "a REPLACE WHERE table"
+	}
+	return "an append table"
 }
 
 func (spec TableSpec) keyNames() []string {
@@ -325,7 +342,7 @@ func (t *Table) Info() TableInfo {
 }
 
 func (r *tableRecord) info(name string, v tableVersion, trimmed trimRecord) TableInfo {
-	i := TableInfo{Name: name, Keyed: r.Keyed, Fields: r.Schema.fields(), Keys: r.Keys, Generation: r.Generation, Version: v.version,
+	i := TableInfo{Name: name, Keyed: r.Keyed, Replaced: r.Replaced, Fields: r.Schema.fields(), Keys: r.Keys, Generation: r.Generation, Version: v.version,
 		Rows: v.rows - trimmed.rows, KeyCount: v.keys, Bytes: v.bytes - trimmed.bytes, FeedRows: v.feed, Feed: r.Feed, Fingerprint: r.Fingerprint}
 	if r.Sequence != nil {
 		i.Sequence = r.Sequence.typ()

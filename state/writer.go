@@ -162,28 +162,32 @@ func (w *Writer) finish(now int64) error {
 	return nil
 }
 
+func (w *Writer) columns(rows *batch.Columns) ([]*batch.Column, error) {
+	return w.t.columns(w.schema, rows)
+}
+
 // columns finds the columns of the latest schema version in rows, by name. Columns that are missing are NULL; columns the
 // table does not have, and other types, are mistakes of the plan.
-func (w *Writer) columns(rows *batch.Columns) ([]*batch.Column, error) {
-	version := w.schema.latest()
+func (t *Table) columns(s *schema, rows *batch.Columns) ([]*batch.Column, error) {
+	version := s.latest()
 	out := make([]*batch.Column, len(version))
 	found := 0
 	for i, f := range version {
-		c := rows.Col(w.schema.Columns[f.ID].Name)
+		c := rows.Col(s.Columns[f.ID].Name)
 		switch {
 		case c == nil:
 			c = nullColumn(f.typ(), rows.Len)
 		case !c.Type.Equal(f.typ()):
-			return nil, fault.New(fault.InternalError, "table %s: column %q is %v, the batch has %v", w.t.name, w.schema.Columns[f.ID].Name, f.typ(), c.Type)
+			return nil, fault.New(fault.InternalError, "table %s: column %q is %v, the batch has %v", t.name, s.Columns[f.ID].Name, f.typ(), c.Type)
 		case c.Len != rows.Len:
-			return nil, fault.New(fault.InternalError, "table %s: column %q has %d rows, the batch %d", w.t.name, w.schema.Columns[f.ID].Name, c.Len, rows.Len)
+			return nil, fault.New(fault.InternalError, "table %s: column %q has %d rows, the batch %d", t.name, s.Columns[f.ID].Name, c.Len, rows.Len)
 		default:
 			found++
 		}
 		out[i] = c
 	}
 	if found < len(rows.Fields) {
-		return nil, fault.New(fault.InternalError, "table %s has not all of the columns (%s)", w.t.name, batch.DDL(rows.Fields))
+		return nil, fault.New(fault.InternalError, "table %s has not all of the columns (%s)", t.name, batch.DDL(rows.Fields))
 	}
 	return out, nil
 }
@@ -197,8 +201,8 @@ func nullColumn(t batch.Type, n int) *batch.Column {
 
 // Append adds rows to an append table. Columns are matched by name; those missing are NULL, those unknown are an error.
 func (w *Writer) Append(rows *batch.Columns) error {
-	if w.t.record.Keyed {
-		return fault.New(fault.InternalError, "table %s has keys", w.t.name)
+	if w.t.record.Keyed || w.t.record.Replaced {
+		return fault.New(fault.InternalError, "table %s is not an append table", w.t.name)
 	}
 	if rows.Len == 0 {
 		return nil

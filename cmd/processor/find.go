@@ -14,7 +14,7 @@ import (
 
 // reach returns the running daemon of a pipeline, or its stopped store, opened for reading. One of both is nil.
 func reach(p *plan.Pipeline) (*admin.Client, *state.Store, error) {
-	store, err := state.Open(state.Options{Dir: p.Storage, Pipeline: p.Name, ReadOnly: true})
+	store, err := state.Open(state.Options{Dir: p.Storage, Pipeline: p.Name, ReadOnly: true, Sealer: daemon.Files(p)})
 	if err == nil || !fault.Of(err, fault.StoreLocked) {
 		return nil, store, err
 	}

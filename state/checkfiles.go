@@ -1,0 +1,76 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+
+	"sluice/batch"
+)
+
+// checkFiles compares the files that a table has in memory with the stored ones, with what lies on disk, and with the table's counts.
+func (t *Table) checkFiles() error {
+	live, past, err := t.store.filesOf(t.store.db, t.record.Instance)
+	if err != nil {
+		return err
+	}
+	same := func(a, b *tableFile) bool { return a.id == b.id && string(a.encode()) == string(b.encode()) }
+	if !slices.EqualFunc(live, t.live, same) || !slices.EqualFunc(past, t.past, same) {
+		return fmt.Errorf("has %d files and %d old ones, in memory it has %d and %d, or others", len(live), len(past), len(t.live), len(t.past))
+	}
+	rows, bytes := int64(0), int64(0)
+	for _, f := range live {
+		rows, bytes = rows+f.rows, bytes+f.weight
+	}
+	for _, f := range slices.Concat(live, past) {
+		if f.added > t.version.version || f.removed > t.version.version || f.removed != 0 && f.removed <= f.added {
+			return fmt.Errorf("file %s is of versions %d to %d, the table has %d", f.id.fileName(), f.added, f.removed, t.version.version)
+		}
+		if err := t.checkFile(f); err != nil {
+			return err
+		}
+	}
+	if t.record.Replaced && (rows != t.version.rows || bytes != t.version.bytes) {
+		return fmt.Errorf("has %d rows of %d bytes in files, the counts say %d of %d", rows, bytes, t.version.rows, t.version.bytes)
+	}
+	return nil
+}
+
+// checkFile reads a file, and compares it with what is known of it.
+func (t *Table) checkFile(f *tableFile) error {
+	r, err := t.store.openFile(&t.record.Schema, f, t.record.Schema.visible(), batch.Offset{}, batch.Offset{}, f.first != batch.Offset{})
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	stats := make([]statsOf, len(f.columns))
+	for i := range stats {
+		stats[i] = newStats(t.record.Schema.Versions[f.schema][i].typ())
+	}
+	rows := int64(0)
+	for {
+		piece, err := r.rows()
+		if err != nil {
+			return err
+		}
+		if piece.Len == 0 {
+			break
+		}
+		rows += int64(piece.Len)
+		for i, at := range r.at {
+			if at >= 0 {
+				stats[at].add(&piece.Cols[r.as[i]])
+			}
+		}
+	}
+	if rows != f.rows {
+		return fmt.Errorf("file %s has %d rows, not %d", f.id.fileName(), rows, f.rows)
+	}
+	for _, at := range r.at {
+		if at >= 0 {
+			if have := stats[at].done(); string(have.append(nil)) != string(f.columns[at].append(nil)) {
+				return fmt.Errorf("file %s has %+v in column %d, not %+v", f.id.fileName(), have, at, f.columns[at])
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package state
+
+import (
+	"context"
+
+	"sluice/batch"
+	"sluice/fault"
+)
+
+// fileWriter writes rows that stream by to files, none of which is much larger than Options.FileSize in memory.
+type fileWriter struct {
+	t         *Table
+	schema    *schema
+	version   int           // of the schema
+	fields    []batch.Field // of the file: the columns of the version, then for an append table the places of rows
+	positions bool
+	slice     int // column whose equal values are kept together, or -1
+	next      func() (batch.Columns, error)
+
+	pending batch.Columns // the next rows
+	end     bool
+	written []*tableFile
+}
+
+// Names of the columns that hold the place of a row, for people who look into a file.
+const (
+	commitColumn  = "_commit"
+	ordinalColumn = "_ordinal"
+)
+
+// fileFields are the columns of files of a schema version.
+func (s *schema) fileFields(version int, positions bool) []batch.Field {
+	var out []batch.Field
+	for _, f := range s.Versions[version] {
+		out = append(out, batch.Field{Name: s.Columns[f.ID].Name, Type: f.typ()})
+	}
+	if positions {
+		out = append(out, batch.Field{Name: s.unused(commitColumn), Type: batch.Of(batch.BigInt)}, batch.Field{Name: s.unused(ordinalColumn), Type: batch.Of(batch.Int)})
+	}
+	return out
+}
+
+// unused is a name that no column has.
+func (s *schema) unused(name string) string {
+	for s.find(name) >= 0 {
+		name += "_"
+	}
+	return name
+}
+
+// newFileWriter writes what next brings: the columns of the latest schema version, then for an append table places.
+func (t *Table) newFileWriter(s *schema, positions bool, slice int, next func() (batch.Columns, error)) *fileWriter {
+	version := len(s.Versions) - 1
+	return &fileWriter{t: t, schema: s, version: version, fields: s.fileFields(version, positions), positions: positions, slice: slice, next: next}
+}
+
+// write writes all rows and makes the files durable. After an error none is left.
+func (w *fileWriter) write(ctx context.Context) (err error) {
+	if w.t.store.o.Sealer == nil {
+		return fault.New(fault.InternalError, "nothing writes the files of table %s", w.t.name)
+	}
+	defer func() {
+		if err != nil {
+			w.abandon()
+		}
+	}()
+	for {
+		if err := w.peek(); err != nil {
+			return err
+		}
+		if w.end {
+			break
+		}
+		if err := w.one(ctx); err != nil {
+			return err
+		}
+	}
+	if len(w.written) == 0 {
+		return nil
+	}
+	return w.t.store.files.settle(w.written)
+}
+
+// abandon deletes what was written.
+func (w *fileWriter) abandon() {
+	for _, f := range w.written {
+		w.t.store.files.remove(f.id)
+	}
+	w.written = nil
+}
+
+// peek has the next rows in pending.
+func (w *fileWriter) peek() (err error) {
+	if w.pending.Len == 0 && !w.end {
+		if w.pending, err = w.next(); err == nil {
+			w.end = w.pending.Len == 0
+		}
+	}
+	return err
+}
+
+// one writes one file.
+func (w *fileWriter) one(ctx context.Context) error {
+	s := w.t.store
+	f := &tableFile{id: s.files.take(), fileRecord: fileRecord{schema: uint64(w.version)}}
+	w.written = append(w.written, f)
+	p := &piecing{fileWriter: w, file: f, stats: make([]statsOf, len(w.schema.Versions[w.version]))}
+	for i := range p.stats {
+		p.stats[i] = newStats(w.fields[i].Type)
+	}
+	if err := s.o.Sealer.WriteFile(ctx, s.files.path(f.id), w.fields, rowGroup(&w.pending), p.piece); err != nil {
+		return err
+	}
+	for i := range p.stats {
+		f.columns = append(f.columns, p.stats[i].done())
+	}
+	return nil
+}
+
+// What a row group takes in memory, about, and how many rows it has at least and at most.
+const (
+	rowGroupBytes = 8 << 20
+	rowGroupLeast = 2048
+	rowGroupMost  = 122_880
+)
+
+// rowGroup is how many rows like the given ones a row group has.
+func rowGroup(rows *batch.Columns) int {
+	each := max(1, weight(rows)/int64(rows.Len))
+	return int(min(max(rowGroupBytes/each, rowGroupLeast), rowGroupMost))
+}
+
+// weight is what rows take in memory, about.
+func weight(rows *batch.Columns) (n int64) {
+	for i := range rows.Cols {
+		n += int64(columnBytes(&rows.Cols[i], 0, rows.Len))
+	}
+	return n
+}
+
+// piecing brings the pieces of one file.
+type piecing struct {
+	*fileWriter
+	file  *tableFile
+	stats []statsOf
+	done  bool
+}
+
+// piece returns the next rows of the file, none at its end.
+func (p *piecing) piece() (batch.Columns, error) {
+	if err := p.peek(); err != nil || p.end || p.done {
+		return batch.Columns{}, err
+	}
+	rows := p.pending
+	p.pending = batch.Columns{}
+	if limit := p.t.store.o.FileSize; p.file.weight+weight(&rows) > limit && rows.Len > 1 {
+		rows = p.cut(rows, int(max(1, int64(rows.Len)*(limit-p.file.weight)/weight(&rows))))
+	}
+	p.account(&rows)
+	return rows, nil
+}
+
+// cut ends the file after about n of the rows, where one slice ends and another begins. Of rows all of one slice nothing is cut off, until
+// the slice alone is too large for a file.
+func (p *piecing) cut(rows batch.Columns, n int) batch.Columns {
+	if n >= rows.Len {
+		return rows
+	}
+	if p.slice >= 0 {
+		c := []*batch.Column{&rows.Cols[p.slice]}
+		before := batch.AppendKey(nil, c, n-1)
+		for n < rows.Len && string(batch.AppendKey(nil, c, n)) == string(before) {
+			n++
+		}
+		if n == rows.Len && p.file.weight < 2*p.t.store.o.FileSize {
+			return rows
+		}
+	}
+	p.done = true
+	head, rest := make([]int32, n), make([]int32, rows.Len-n)
+	for i := range rows.Len {
+		if i < n {
+			head[i] = int32(i)
+		} else {
+			rest[i-n] = int32(i)
+		}
+	}
+	p.pending = rows.Take(rest)
+	return rows.Take(head)
+}
+
+// account counts rows in.
+func (p *piecing) account(rows *batch.Columns) {
+	f := p.file
+	for i := range p.stats {
+		p.stats[i].add(&rows.Cols[i])
+	}
+	if p.positions {
+		if f.rows == 0 {
+			f.first = placeOf(rows, 0)
+		}
+		f.last = placeOf(rows, rows.Len-1)
+	}
+	f.rows += int64(rows.Len)
+	f.weight += weight(rows)
+}
+
+// placeOf is the place of a row that has it in its last two columns.
+func placeOf(rows *batch.Columns, i int) batch.Offset {
+	n := len(rows.Cols)
+	return batch.Offset{At: batch.Values[int64](&rows.Cols[n-2])[i], Index: batch.Values[int32](&rows.Cols[n-1])[i]}
+}

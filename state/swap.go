@@ -1,0 +1,223 @@
+package state
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"sluice/batch"
+	"sluice/fault"
+)
+
+// Rows are rows that come piece by piece, none at the end. They stay as they are until the next call. eval.Rows are some.
+type Rows interface {
+	Next() (batch.Columns, error)
+}
+
+// Swap is what an update does to a table with windows (TableSpec.Replaced): files go, and rows come.
+type Swap struct {
+	Base   int64    // version of the table that the update was computed from
+	Remove []FileID // files that go: every row of them that stays is among Rows
+	Rows   []Rows   // what comes. Each begins a file. Columns are matched by name; those missing are NULL, those unknown are an error
+	// Cluster is the column by whose values each of Rows is sorted, "" for none. Rows with one value of it come into one file, unless
+	// they alone are too many for one (D-26).
+	Cluster string
+
+	// For the history of the table (D-27).
+	Update                 string
+	Cause                  string
+	Predicate              string
+	RowsRemoved, RowsAdded int64
+
+	Advance Advance // of the flow, in the same commit. Its time is the version's
+}
+
+// Swap makes a new version of a table with windows: s.Remove go, s.Rows come, and the flow moves on, in one atomic commit with the next
+// number of the flow. A swap that changes nothing makes no version, and moves the flow all the same. It returns the version that the
+// table has then.
+//
+// Rows are read while it is the caller's turn to write the table, so they must not come from a Writer of it. WRITE_CONFLICT says that the table
+// is not what the update was computed from, and nothing was done: it is computed anew. After any other error nothing was done either.
+func (f *Flow) Swap(ctx context.Context, t *Table, s Swap) (version int64, err error) {
+	if err := t.takeTurn(ctx); err != nil {
+		return 0, err
+	}
+	defer t.giveTurn()
+	if !t.record.Replaced {
+		return 0, fault.New(fault.InternalError, "table %s is not one with windows", t.name)
+	}
+	if t.version.version != s.Base {
+		return 0, fault.New(fault.WriteConflict, "table %s has version %d, the update was computed from %d", t.name, t.version.version, s.Base)
+	}
+	removed, err := t.liveFiles(s.Remove)
+	if err != nil {
+		return 0, err
+	}
+	added, err := t.writeSwap(ctx, &s)
+	if err != nil {
+		return 0, err
+	}
+	if err := t.commitSwap(f, &s, removed, added); err != nil {
+		for _, f := range added {
+			t.store.files.remove(f.id)
+		}
+		return 0, err
+	}
+	return t.version.version, nil
+}
+
+// liveFiles finds files that the table has.
+func (t *Table) liveFiles(ids []FileID) (out []*tableFile, err error) {
+	for _, id := range ids {
+		i := slices.IndexFunc(t.live, func(f *tableFile) bool { return f.id == id })
+		if i < 0 || slices.Contains(out, t.live[i]) {
+			return nil, fault.New(fault.WriteConflict, "table %s does not have the file %s that an update takes away", t.name, id.fileName())
+		}
+		out = append(out, t.live[i])
+	}
+	return out, nil
+}
+
+// writeSwap writes the files of what comes.
+func (t *Table) writeSwap(ctx context.Context, s *Swap) (added []*tableFile, err error) {
+	schema := &t.record.Schema
+	slice := -1
+	if s.Cluster != "" {
+		id := schema.find(s.Cluster)
+		slice = slices.IndexFunc(schema.latest(), func(f storedField) bool { return f.ID == id })
+	}
+	for _, rows := range s.Rows {
+		w := t.newFileWriter(schema, false, slice, nil)
+		w.next = func() (batch.Columns, error) {
+			piece, err := rows.Next()
+			if err != nil || piece.Len == 0 {
+				return batch.Columns{}, err
+			}
+			return t.arranged(schema, &piece, w.fields)
+		}
+		if err := w.write(ctx); err != nil {
+			for _, f := range added {
+				t.store.files.remove(f.id)
+			}
+			return nil, err
+		}
+		added = append(added, w.written...)
+	}
+	return added, nil
+}
+
+// arranged brings rows in the order of the schema's latest version.
+func (t *Table) arranged(s *schema, rows *batch.Columns, fields []batch.Field) (batch.Columns, error) {
+	cols, err := t.columns(s, rows)
+	out := batch.Columns{Fields: fields, Len: rows.Len, Cols: make([]batch.Column, len(cols))}
+	for i, c := range cols {
+		out.Cols[i] = *c
+	}
+	return out, err
+}
+
+// commitSwap commits a swap whose files are written.
+func (t *Table) commitSwap(f *Flow, s *Swap, removed, added []*tableFile) error {
+	b := t.store.db.NewBatch()
+	defer b.Close()
+	if len(removed) == 0 && len(added) == 0 {
+		_, err := f.commit(b, s.Advance, true, false)
+		return err
+	}
+	id, v := t.record.Instance, t.version
+	v.version, v.time = v.version+1, micros(s.Advance.Time)
+	gone := map[*tableFile]*tableFile{} // as they are before, and after
+	for _, f := range removed {
+		after := *f
+		after.removed = v.version
+		gone[f] = &after
+		v.rows, v.bytes = v.rows-f.rows, v.bytes-f.weight
+		must(b.Set(fileKey(id, f.id), after.encode(), nil))
+	}
+	for _, f := range added {
+		f.added = v.version
+		v.rows, v.bytes = v.rows+f.rows, v.bytes+f.weight
+		must(b.Set(fileKey(id, f.id), f.encode(), nil))
+	}
+	u := updateRecord{Time: v.time, Update: s.Update, Cause: s.Cause, Predicate: s.Predicate, RowsRemoved: s.RowsRemoved, RowsAdded: s.RowsAdded}
+	must(b.Set(updateKey(id, v.version), mustJSON(u), nil))
+	must(b.Set(idKey(kindVersion, id), v.encode(), nil))
+	t.store.nameFormat(b)
+	var live []*tableFile
+	past := slices.Clone(t.past)
+	for _, f := range t.live {
+		if after := gone[f]; after != nil {
+			past = append(past, after)
+		} else {
+			live = append(live, f)
+		}
+	}
+	live = append(live, added...)
+	forgotten, past, err := t.forget(b, past, v)
+	if err != nil {
+		return err
+	}
+	if _, err := f.commit(b, s.Advance, true, false); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.live, t.past, t.version = live, past, v
+	t.wake()
+	t.mu.Unlock()
+	t.store.files.drop(id, forgotten)
+	return nil
+}
+
+// updateRecord is what the history of a table says of a version.
+type updateRecord struct {
+	Time        int64  `json:"time"` // batch time, microseconds
+	Update      string `json:"update,omitempty"`
+	Cause       string `json:"cause,omitempty"`
+	Predicate   string `json:"predicate,omitempty"`
+	RowsRemoved int64  `json:"rows_removed"`
+	RowsAdded   int64  `json:"rows_added"`
+}
+
+// How much history a table keeps that says nothing else (D-27).
+const (
+	historyAge   = 24 * time.Hour
+	historyTimes = 2 // times the size of what is live
+)
+
+// forget drops old versions from the history of a table, the oldest first: those that are too old at the time of version v, and those
+// whose files are too large beside what is live, then or just before: an update that empties the table can be undone. It returns the files that no version has any more, and those that are left.
+func (t *Table) forget(b *pebble.Batch, past []*tableFile, v tableVersion) (gone, left []*tableFile, err error) {
+	bytes := int64(0)
+	for _, f := range past {
+		bytes += f.weight
+	}
+	id, first := t.record.Instance, int64(0)
+	for len(past) > 0 {
+		f, at := past[0], v.time
+		if f.removed < v.version {
+			if at, err = t.timeOf(f.removed); err != nil {
+				return nil, nil, err
+			}
+		}
+		if at >= v.time-historyAge.Microseconds() && bytes <= historyTimes*max(v.bytes, t.version.bytes) {
+			break
+		}
+		must(b.Delete(fileKey(id, f.id), nil))
+		bytes, first = bytes-f.weight, f.removed
+		gone, past = append(gone, f), past[1:]
+	}
+	if first > 0 {
+		must(b.DeleteRange(idKey(kindUpdate, id), updateKey(id, first), nil))
+		t.store.o.Logger.Info("old versions of a table leave its history", "table", t.name, "before", first, "files", len(gone))
+	}
+	return gone, past, nil
+}
+
+// timeOf is the time of a version that the history has.
+func (t *Table) timeOf(version int64) (int64, error) {
+	var u updateRecord
+	_, err := readJSON(t.store, t.store.db, updateKey(t.record.Instance, version), &u)
+	return u.Time, err
+}
