@@ -177,8 +177,8 @@ func bindElementAt(c *call) value {
 	default:
 		return c.mistyped(0, "an array or a map")
 	}
-	if !i.typ.IsInteger() {
-		return c.mistyped(1, "an integer")
+	if !i.typ.IsInteger() || i.typ.Kind == batch.BigInt {
+		return c.mistyped(1, "an INT")
 	}
 	n := c.convert(i, bigint, false)
 	var out value
@@ -193,7 +193,8 @@ func bindElementAt(c *call) value {
 		}
 		return out.with(raises)
 	}
-	zero := raise(fault.IndexOfZero, "'the index is 0; the first element is 1'", x.typ.Fields[0].Type)
+	// The message depends on the row, or DuckDB computes it, and fails, before it knows one.
+	zero := raise(fault.IndexOfZero, fmt.Sprintf("'the index is ' || %s || '; the first element is 1'", n.sql), x.typ.Fields[0].Type)
 	out.sql = fmt.Sprintf("CASE WHEN %s = 0 AND %s IS NOT NULL THEN %s ELSE %s END", n.sql, x.sql, zero, out.sql)
 	return out.with(raises)
 }
@@ -209,7 +210,7 @@ func bindGet(c *call) value {
 	if !i.typ.IsInteger() {
 		return c.mistyped(1, "an integer")
 	}
-	return compose(x.typ.Fields[0].Type, "CASE WHEN %[2]s >= 0 THEN list_extract(%[1]s, CAST(%[2]s AS BIGINT) + 1) END", x, i)
+	return compose(x.typ.Fields[0].Type, "CASE WHEN %[2]s >= 0 THEN list_extract(%[1]s, CAST(%[2]s AS BIGINT) + 1) END", x, c.convert(i, integer, false))
 }
 
 // bindArrayContains is null where the array does not have x but has a null, which might be it.

@@ -13,7 +13,7 @@ func TestReworded(t *testing.T) {
 		"Could not convert string '99999999999' to INT32 when casting from source column c0":                                                         "the value '99999999999' of the type STRING cannot be cast to INT",
 		"Could not convert string 'an INT32 and \"more' to INT32":                                                                                    "the value 'an INT32 and \"more' of the type STRING cannot be cast to INT",
 		"Overflow in addition of INT32 (2147483647 + 1)!":                                                                                            "2147483647 + 1 is outside the range of INT",
-		"Overflow in addition of DECIMAL(38) (9 + 9);":                                                                                               "9 + 9 is outside the range of DECIMAL(38)",
+		"Overflow in addition of DECIMAL(38) (9 + 9);":                                                                                               "9 + 9, without their points, has more than 38 digits",
 		"Overflow on abs(-2147483648)":                                                                                                               "abs(-2147483648) is outside the range of its type",
 		`date field value out of range: "2024-02-30"`:                                                                                                "the value '2024-02-30' is no day or time that exists",
 		"Date out of range: 2024-2-30":                                                                                                               "there is no day 2024-2-30",

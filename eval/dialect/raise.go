@@ -88,7 +88,7 @@ var runtimeMessages = []struct {
 	code *fault.Code
 }{
 	{"Overflow in addition of DECIMAL", fault.NumericOutOfRange},
-	{"Overflow in subtraction of DECIMAL", fault.NumericOutOfRange},
+	{"Overflow in subtract of DECIMAL", fault.NumericOutOfRange},
 	{"Overflow in multiplication of DECIMAL", fault.NumericOutOfRange},
 	{"Overflow in ", fault.ArithmeticOverflow},
 	{"Overflow on ", fault.ArithmeticOverflow},
@@ -107,8 +107,11 @@ var runtimeMessages = []struct {
 	{"Failure in decode", fault.CastInvalidInput},
 	{"Date out of range", fault.DatetimeOutOfBounds},
 	{"Date and time not in timestamp range", fault.DatetimeOutOfBounds},
+	{"Timestamp microseconds out of range", fault.DatetimeOutOfBounds},
 	{"Could not parse string", fault.CannotParseTime},
 	{"Map keys must be unique", fault.DuplicateMapKey},
 	{"Map keys can not be NULL", fault.NullMapKey},
+	{"Cannot create a string of size", fault.ArithmeticOverflow},
+	{" is out of range!", fault.ArithmeticOverflow}, // an aggregate of DOUBLE
 	{"More than one row returned by a subquery", fault.SubqueryTooManyRows},
 }
