@@ -62,6 +62,32 @@ func (c *Client) ResetCheckpoint(ctx context.Context, flow string) (uint64, erro
 	return out.Generation, err
 }
 
+// StartUpdate starts an update of a pipeline and returns its id at once.
+func (c *Client) StartUpdate(ctx context.Context, pipeline string, r UpdateRequest) (string, error) {
+	order, err := json.Marshal(r)
+	if err != nil {
+		return "", err
+	}
+	var out struct {
+		ID string `json:"update_id"`
+	}
+	err = c.call(ctx, "POST", updatesPath(pipeline), order, &out)
+	return out.ID, err
+}
+
+// Update returns how an update of a pipeline stands.
+func (c *Client) Update(ctx context.Context, pipeline, id string) (UpdateInfo, error) {
+	var out struct {
+		Update UpdateInfo `json:"update"`
+	}
+	err := c.call(ctx, "GET", updatesPath(pipeline)+"/"+url.PathEscape(id), nil, &out)
+	return out.Update, err
+}
+
+func updatesPath(pipeline string) string {
+	return "/api/2.0/pipelines/" + url.PathEscape(pipeline) + "/updates"
+}
+
 // Live returns nil when the daemon serves.
 func (c *Client) Live(ctx context.Context) error {
 	answer, err := c.do(ctx, "GET", "/livez", nil)

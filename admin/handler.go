@@ -57,18 +57,35 @@ func newHandler(c *Config) (http.Handler, error) {
 		return nil
 	}
 	mux := http.NewServeMux()
-	for _, route := range []struct {
-		method, path string
-		secret       bool // asked for with the token only
-		serve        endpoint
-	}{
+	at := map[string][]route{}
+	for _, r := range s.routes(page) {
+		at[r.path] = append(at[r.path], r)
+	}
+	for path, routes := range at {
+		mux.Handle(path, s.wrap(func(w http.ResponseWriter, r *http.Request) error { return s.serve(w, r, routes) }))
+	}
+	mux.Handle("/", s.wrap(func(w http.ResponseWriter, r *http.Request) error {
+		return fault.New(fault.EndpointNotFound, "there is nothing at %s", r.URL.Path).WithHint("the API is described in docs/operations.md")
+	}))
+	return mux, nil
+}
+
+// route is what is served at a path.
+type route struct {
+	method, path string
+	secret       bool // asked for with the token only
+	serve        endpoint
+}
+
+func (s *server) routes(page endpoint) []route {
+	return []route{
 		{"GET", "/livez", false, s.live},
 		{"GET", "/readyz", false, s.ready},
 		{"GET", "/{$}", false, page},
 		{"GET", "/ui.js", false, page},
 		{"GET", "/ui.css", false, page},
 		{"GET", "/version", true, s.version},
-		{"GET", "/metrics", true, func(w http.ResponseWriter, r *http.Request) error { c.Metrics.ServeHTTP(w, r); return nil }},
+		{"GET", "/metrics", true, func(w http.ResponseWriter, r *http.Request) error { s.config.Metrics.ServeHTTP(w, r); return nil }},
 		{"GET", "/api/status", true, s.status},
 		{"GET", "/api/events", true, s.events},
 		{"GET", "/api/digest", true, s.digest},
@@ -76,24 +93,32 @@ func newHandler(c *Config) (http.Handler, error) {
 		{"POST", "/api/query", true, s.query},
 		{"POST", "/api/reset-checkpoint", true, s.resetCheckpoint},
 		{"POST", "/api/dlq", true, s.mend},
-	} {
-		mux.Handle(route.path, s.wrap(func(w http.ResponseWriter, r *http.Request) error {
-			if r.Method != route.method && !(route.method == "GET" && r.Method == "HEAD") {
-				w.Header().Set("Allow", route.method)
-				return fault.New(fault.MethodNotAllowed, "%s does not take %s", r.URL.Path, r.Method).WithHint("use %s", route.method)
-			}
-			if route.secret && !s.authenticated(r) {
-				w.Header().Set("WWW-Authenticate", "Bearer")
-				return fault.New(fault.Unauthenticated, "the request carries no token, or not the daemon's").
-					WithHint("send the content of the daemon's token file as: Authorization: Bearer TOKEN")
-			}
-			return route.serve(w, r)
-		}))
+		{"GET", "/.well-known/databricks-config", false, hostMetadata},
+		{"GET", "/api/2.0/pipelines/{pipeline}", true, s.pipeline},
+		{"POST", "/api/2.0/pipelines/{pipeline}/updates", true, s.startUpdate},
+		{"GET", "/api/2.0/pipelines/{pipeline}/updates", true, s.listUpdates},
+		{"GET", "/api/2.0/pipelines/{pipeline}/updates/{update}", true, s.getUpdate},
 	}
-	mux.Handle("/", s.wrap(func(w http.ResponseWriter, r *http.Request) error {
-		return fault.New(fault.EndpointNotFound, "there is nothing at %s", r.URL.Path).WithHint("the API is described in docs/operations.md")
-	}))
-	return mux, nil
+}
+
+// serve answers with the route that takes the request's method, of those at its path.
+func (s *server) serve(w http.ResponseWriter, r *http.Request, at []route) error {
+	var methods []string
+	for _, route := range at {
+		if r.Method != route.method && !(route.method == "GET" && r.Method == "HEAD") {
+			methods = append(methods, route.method)
+			continue
+		}
+		if route.secret && !s.authenticated(r) {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			return fault.New(fault.Unauthenticated, "the request carries no token, or not the daemon's").
+				WithHint("send the content of the daemon's token file as: Authorization: Bearer TOKEN")
+		}
+		return route.serve(w, r)
+	}
+	allowed := strings.Join(methods, ", ")
+	w.Header().Set("Allow", allowed)
+	return fault.New(fault.MethodNotAllowed, "%s does not take %s", r.URL.Path, r.Method).WithHint("use %s", allowed)
 }
 
 // wrap adds to an endpoint what all have in common: the checks against pages of other origins, the answer to an error, and
@@ -110,7 +135,7 @@ func (s *server) wrap(serve endpoint) http.Handler {
 		}
 		s.config.Log.Debug("request", "method", r.Method, "path", r.URL.Path, "took", time.Since(start), "error", err)
 		if err != nil {
-			s.refuse(out, err)
+			s.refuse(out, r, err)
 		}
 	})
 }
@@ -173,7 +198,7 @@ func (s *server) authenticated(r *http.Request) bool {
 
 // refuse answers with an error. An internal one is logged too: somebody has to look at it. An answer that has begun is cut,
 // so that the client does not take it for a whole one.
-func (s *server) refuse(w *begun, err error) {
+func (s *server) refuse(w *begun, r *http.Request, err error) {
 	f := fault.From(err)
 	if f.Code.Class == fault.Internal {
 		s.config.Log.Error("a request failed", "error", f)
@@ -181,7 +206,18 @@ func (s *server) refuse(w *begun, err error) {
 	if w.yes {
 		panic(http.ErrAbortHandler)
 	}
+	if strings.HasPrefix(r.URL.Path, "/api/2.0/") {
+		answer(w, statusOf(f.Code), restError{ErrorOf(f), f.Code.Name, f.Error()})
+		return
+	}
 	answer(w, statusOf(f.Code), ErrorOf(f))
+}
+
+// restError is an error as clients of Databricks' REST API read it: they show the message alone, so that it has everything.
+type restError struct {
+	*Error
+	ErrorCode string `json:"error_code"`
+	Message   string `json:"message"`
 }
 
 // statusOf maps an error to a status. What the code does not say, its class does.
@@ -191,8 +227,10 @@ func statusOf(code *fault.Code) int {
 		return http.StatusUnauthorized
 	case fault.PermissionDenied:
 		return http.StatusForbidden
-	case fault.EndpointNotFound, fault.FlowNotFound, fault.NotInQuarantine:
+	case fault.EndpointNotFound, fault.FlowNotFound, fault.NotInQuarantine, fault.PipelineNotFound, fault.UpdateNotFound:
 		return http.StatusNotFound
+	case fault.UpdateActive:
+		return http.StatusConflict
 	case fault.MethodNotAllowed:
 		return http.StatusMethodNotAllowed
 	case fault.RequestTooLarge:

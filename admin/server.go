@@ -45,6 +45,11 @@ type Config struct {
 	// MaxRecord is the size of the largest record that an edit may make.
 	MaxRecord int64
 
+	// StartUpdate starts an update beside what the daemon runs anyway, or only checks the definition, and returns its id at once (D-33).
+	StartUpdate func(ctx context.Context, r UpdateRequest) (id string, err error)
+	// Updates are the run of the daemon itself and the last updates that were asked for, newest first.
+	Updates func() []UpdateInfo
+
 	readTimeout time.Duration // shorter in tests; 0 means 30 seconds
 }
 

@@ -67,6 +67,9 @@ func (w *Watch) Listen(e eventlog.Event) {
 	defer w.mu.Unlock()
 	switch e := e.(type) {
 	case *eventlog.UpdateProgress:
+		if e.Update != "" {
+			return // beside the run
+		}
 		u := &w.status.Update
 		u.State, u.Cause, u.Error, u.Since = e.State, e.Cause, ErrorOf(e.Err), time.Now().UTC()
 	case *eventlog.FlowDefinition:

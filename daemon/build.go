@@ -19,7 +19,7 @@ func (d *Daemon) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.openTables(ctx); err != nil {
+	if err := d.openTables(ctx, nil); err != nil {
 		return err
 	}
 	d.describe()
@@ -60,9 +60,12 @@ func (d *Daemon) findRemoved() error {
 	return err
 }
 
-// openTables opens every table. A digest that is new is computed here, before anything runs (D-29).
-func (d *Daemon) openTables(ctx context.Context) error {
+// openTables opens the tables named, all when names is nil. A digest that is new is computed here, before anything runs (D-29).
+func (d *Daemon) openTables(ctx context.Context, names []string) error {
 	for _, t := range d.Plan.Tables {
+		if names != nil && !slices.Contains(names, t.Name) {
+			continue
+		}
 		table, err := d.store.Table(tableSpec(t))
 		if err != nil {
 			return err
@@ -70,9 +73,18 @@ func (d *Daemon) openTables(ctx context.Context) error {
 		if err := table.KeepDigest(ctx, t.Digest); err != nil {
 			return err
 		}
+		d.opened.Lock()
 		d.tables[t.Name] = table
+		d.opened.Unlock()
 	}
 	return nil
+}
+
+// table is an open table of the pipeline.
+func (d *Daemon) table(name string) *state.Table {
+	d.opened.RLock()
+	defer d.opened.RUnlock()
+	return d.tables[name]
 }
 
 // describe tells what the tables and sinks are (EL-08, FB-12).
@@ -119,7 +131,7 @@ func (d *Daemon) input(f *plan.Flow) *state.Table {
 	if f.Input.Table == nil {
 		return nil
 	}
-	return d.tables[f.Input.Table.Name]
+	return d.table(f.Input.Table.Name)
 }
 
 // subscribe makes a flow a reader of the table it reads (D-41).

@@ -44,22 +44,27 @@ type Options struct {
 // Daemon is a running pipeline.
 type Daemon struct {
 	Options
-	store    *state.Store
-	stream   *eval.Engine                 // one thread: flows, and queries whose result depends on order (D-22)
-	parallel func() (*eval.Engine, error) // every core: queries; opened by the first one
-	tables   map[string]*state.Table
-	jobs     []*job
-	removed  []state.FlowInfo // flows of the store that the pipeline does not declare any more
-	again    chan string      // flows to try once more although they failed for good
-	over     <-chan struct{}  // closed when nobody hears again any more
-	end      func()           // closes over
-	board    *schedule.Board
-	registry *prometheus.Registry
-	measured *metrics.Metrics
-	watch    *admin.Watch
-	emit     eventlog.Listener
-	turn     flow.Turn // of large batches
-	closers  []func()  // in the order of building
+	store     *state.Store
+	stream    *eval.Engine                 // one thread: flows, and queries whose result depends on order (D-22)
+	parallel  func() (*eval.Engine, error) // every core: queries; opened by the first one
+	opened    sync.RWMutex                 // of tables
+	tables    map[string]*state.Table
+	jobs      []*job
+	removed   []state.FlowInfo // flows of the store that the pipeline does not declare any more
+	again     chan string      // flows to try once more although they failed for good
+	over      <-chan struct{}  // closed when nobody hears again any more
+	end       func()           // closes over
+	began     time.Time
+	updates   updates
+	updating  chan schedule.Update
+	resetting sync.Mutex // held while something is reset beside running flows
+	board     *schedule.Board
+	registry  *prometheus.Registry
+	measured  *metrics.Metrics
+	watch     *admin.Watch
+	emit      eventlog.Listener
+	turn      flow.Turn // of large batches
+	closers   []func()  // in the order of building
 }
 
 // Start builds a daemon. Nothing runs before Run.
@@ -68,7 +73,7 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 		o.OpenSink = OpenSink
 	}
 	over := make(chan struct{})
-	d = &Daemon{over: over, end: sync.OnceFunc(func() { close(over) }),
+	d = &Daemon{over: over, end: sync.OnceFunc(func() { close(over) }), began: time.Now().UTC(), updating: make(chan schedule.Update),
 		Options: o, tables: map[string]*state.Table{}, again: make(chan string, 1), turn: flow.NewTurn(), registry: prometheus.NewRegistry()}
 	defer func() {
 		if err != nil {
@@ -167,7 +172,7 @@ var logLevels = map[eventlog.Level]slog.Level{eventlog.Info: slog.LevelInfo, eve
 // Run runs every flow until all have ended or take ends. Soft stop is take, hard stop is do.
 func (d *Daemon) Run(take, do context.Context) schedule.Result {
 	d.emit(&eventlog.UpdateProgress{State: "RUNNING"})
-	c := schedule.Config{Continuous: d.Plan.Continuous, RetryTimeout: d.Plan.Settings.RetryTimeout, Board: d.board, Excluded: d.Select.excluded(d.Plan), Again: d.again}
+	c := schedule.Config{Continuous: d.Plan.Continuous, RetryTimeout: d.Plan.Settings.RetryTimeout, Board: d.board, Excluded: d.Select.excluded(d.Plan), Again: d.again, Updates: d.updating}
 	for _, j := range d.jobs {
 		c.Jobs = append(c.Jobs, j.scheduled())
 	}

@@ -70,6 +70,9 @@ func (j *job) count() uint64 {
 // run runs the flow; when something was ordered, it stops softly, carries that out and goes on (FR-13).
 func (j *job) run(take, do context.Context, say func(string)) error {
 	for {
+		if j.before() {
+			return schedule.ErrBefore
+		}
 		trying, cancel := context.WithCancel(take)
 		j.begin(cancel)
 		err := withChoices(j.plan, j.try(trying, do, say))
@@ -85,6 +88,14 @@ func (j *job) run(take, do context.Context, say func(string)) error {
 			return err
 		}
 	}
+}
+
+// before reports whether a once flow that this one waits for begins anew: it was reset, and this one too.
+func (j *job) before() bool {
+	return slices.ContainsFunc(j.d.jobs, func(other *job) bool {
+		_, drained := other.state.Completed()
+		return other.plan.Once && !drained && slices.Contains(j.plan.DependsOn, other.plan.Name)
+	})
 }
 
 // warnIfBrokenOff tells of what the end of the grace period cut short (D-39).
@@ -229,7 +240,7 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 			d.measured.Sending(j.plan.Name, since)
 		}
 	} else {
-		c.Table, c.Shared = d.tables[j.plan.Table.Name], d.shared(j.plan.Table)
+		c.Table, c.Shared = d.table(j.plan.Table.Name), d.shared(j.plan.Table)
 	}
 	if c.Statement, err = d.stream.Prepare(j.plan.Query); err != nil {
 		return err

@@ -110,46 +110,67 @@ func (s Selection) excluded(p *plan.Pipeline) map[string]bool {
 	return out
 }
 
-// reset does the full refreshes that were asked for, before any table is opened (FR-18).
-func (d *Daemon) reset(ctx context.Context) error {
-	s := d.Select
-	if !s.All && len(s.FullRefresh) == 0 {
-		return nil
+// resets is what begins anew: tables with the flows into them, and flows alone, whose targets keep what they have.
+type resets struct {
+	tables, flows []string
+	names         []string // of tables and sinks, as target names them, for the event
+}
+
+// action is what the event log calls it.
+func (r *resets) action() string {
+	if len(r.names) == 0 {
+		return "reset checkpoint"
 	}
+	return "full refresh"
+}
+
+// resetsOf is what a selection resets. A table that must not be reset is left out of a full refresh of everything (FR-06), and refused when it is named (FR-05).
+func (d *Daemon) resetsOf(s Selection) (r resets, err error) {
 	kept := map[*plan.Table]bool{}
-	var tables, flows, names []string
 	for _, t := range d.Plan.Tables {
 		if !s.All && !s.FullRefresh[plan.TargetTable+t.Name] {
 			continue
 		}
 		if !t.ResetAllowed {
-			if s.All { // FR-06, FR-O5
+			if s.All { // FR-O5
 				d.emit(&eventlog.UpdateWarning{Err: fault.New(fault.TableNotResettable, "table %s is left out of the full refresh: it has pipelines.reset.allowed = false", t.Display)})
 				kept[t] = true
 				continue
 			}
-			return fault.New(fault.TableNotResettable, "table %s must not be reset", t.Display).WithHint("it has pipelines.reset.allowed = false")
+			return r, fault.New(fault.TableNotResettable, "table %s must not be reset", t.Display).WithHint("it has pipelines.reset.allowed = false")
 		}
-		tables, names = append(tables, t.Name), append(names, t.Name)
+		r.tables, r.names = append(r.tables, t.Name), append(r.names, t.Name)
 	}
 	for _, o := range d.Plan.Sinks {
 		if s.FullRefresh[plan.TargetSink+o.Name] {
-			names = append(names, plan.TargetSink+o.Name)
+			r.names = append(r.names, plan.TargetSink+o.Name)
 		}
 	}
 	for _, f := range d.Plan.Flows {
 		if s.FullRefresh[target(f)] || s.All && !kept[f.Table] && f.Input.Flow == nil {
-			flows = append(flows, f.Name) // FR-10: of a sink the checkpoints
+			r.flows = append(r.flows, f.Name) // FR-10: of a sink the checkpoints
 		}
 	}
-	if err := d.repeatable(ctx, flows); err != nil {
+	return r, nil
+}
+
+// reset does the full refreshes that were asked for at the start, before any table is opened (FR-18).
+func (d *Daemon) reset(ctx context.Context) error {
+	if !d.Select.All && len(d.Select.FullRefresh) == 0 {
+		return nil
+	}
+	r, err := d.resetsOf(d.Select)
+	if err != nil {
 		return err
 	}
-	if err := d.warnReaders(tables, flows); err != nil {
+	if err := d.repeatable(ctx, r.flows); err != nil {
 		return err
 	}
-	d.emit(&eventlog.UserAction{Action: "full refresh", Names: names})
-	return d.store.Reset(tables, flows)
+	if err := d.warnReaders(r.tables, r.flows); err != nil {
+		return err
+	}
+	d.emit(&eventlog.UserAction{Action: r.action(), Names: r.names})
+	return d.store.Reset(r.tables, r.flows)
 }
 
 // warnReaders says which flows stop because a table that they have read begins anew and they do not (D-28): their next run is where

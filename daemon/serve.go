@@ -19,7 +19,7 @@ import (
 func (d *Daemon) Serve() (address string, err error) {
 	server, err := admin.Listen(admin.Config{Listen: d.Plan.Settings.Listen, TokenFile: d.Plan.Settings.TokenFile, Log: d.Log, Build: d.Build,
 		Metrics: metrics.Handler(d.registry), Status: d.Status, Events: d.Events, Query: d.Query, Digests: d.Digests, VerifyDigests: d.VerifyDigests,
-		Definitions: d.Definitions, ResetCheckpoint: d.ResetCheckpoint, Mend: d.Mend, MaxRecord: d.maxRecord()})
+		Definitions: d.Definitions, ResetCheckpoint: d.ResetCheckpoint, Mend: d.Mend, MaxRecord: d.maxRecord(), StartUpdate: d.StartUpdate, Updates: d.Updates})
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +95,7 @@ func (d *Daemon) readStore() (admin.Store, []admin.Table) {
 	}
 	var tables []admin.Table
 	for _, t := range d.Plan.Tables {
-		info := d.tables[t.Name].Info()
+		info := d.table(t.Name).Info()
 		row := admin.Table{Name: t.Display, Rows: info.Rows, Bytes: &info.Bytes, Version: uint64(info.Version)}
 		if info.Keyed {
 			row.Keys = &info.KeyCount

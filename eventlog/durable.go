@@ -123,6 +123,9 @@ func (d *Durable) flush() {
 
 func (d *Durable) write(e Event, details any, failure *fault.Error) {
 	r := Record{Timestamp: time.Now().UTC(), Level: e.Level(), EventType: e.Type(), Message: e.String(), Pipeline: d.pipeline, UpdateID: d.update, Origin: e.Origin()}
+	if u, ok := e.(*UpdateProgress); ok && u.Update != "" {
+		r.UpdateID = u.Update
+	}
 	r.Details, _ = json.Marshal(map[string]any{e.Type(): details})
 	if failure != nil {
 		r.Error = &RecordError{failure.Code.Name, failure.Code.Class.String(), failure.Message, failure.Hint}

@@ -305,11 +305,12 @@ func (e *BrokerSilent) fault() *fault.Error {
 	return fault.New(fault.BrokerSilent, "%s", e.Text).WithHint("it may be frozen or overloaded, or the network swallows what is sent; the flow goes on by itself when it answers")
 }
 
-// UpdateProgress is the state of a run of the pipeline (EL-06).
+// UpdateProgress is the state of a run of the pipeline, or of an update that was asked for beside it (EL-06).
 type UpdateProgress struct {
-	State string // CREATED, INITIALIZING, RESETTING, SETTING_UP_TABLES, RUNNING, STOPPING, COMPLETED, FAILED, CANCELED
-	Cause string
-	Err   *fault.Error
+	Update string // id of an update that was asked for; "" is the run
+	State  string // CREATED, INITIALIZING, RESETTING, SETTING_UP_TABLES, RUNNING, STOPPING, COMPLETED, FAILED, CANCELED
+	Cause  string
+	Err    *fault.Error
 }
 
 func (e *UpdateProgress) Type() string { return "update_progress" }
@@ -322,6 +323,9 @@ func (e *UpdateProgress) Level() Level {
 func (e *UpdateProgress) Origin() Origin { return Origin{} }
 func (e *UpdateProgress) String() string {
 	s := "update is " + e.State
+	if e.Update != "" {
+		s = "update " + e.Update + " is " + e.State
+	}
 	if e.Cause != "" {
 		s += ": " + e.Cause
 	}

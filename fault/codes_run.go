@@ -14,5 +14,6 @@ var (
 	RecordNameAmbiguous     = define("RECORD_NAME_AMBIGUOUS", User, AfterChange, "A command that takes one record in quarantine names it by what several are called by.")
 	AlreadyReplayed         = define("ALREADY_REPLAYED", User, AfterChange, "A record in quarantine is edited whose edit was replayed: its rows are in the target (D-31).")
 	CannotReplay            = define("CANNOT_REPLAY", User, AfterChange, "Records in quarantine are to be replayed for a flow that cannot do it (D-31).")
+	OverrideUnknownFlow     = define("REPLACE_WHERE_OVERRIDE_UNKNOWN_FLOW", User, AfterChange, "An override of a predicate names a flow that the pipeline does not have (PO-O1).")
 	ConflictingRefresh      = define("CONFLICTING_PIPELINE_REFRESH_OPTIONS", User, AfterChange, "Options of run that select tables contradict each other (CL-03, FR-16).")
 )

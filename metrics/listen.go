@@ -32,7 +32,9 @@ func (m *Metrics) Listen(e eventlog.Event) {
 	case *eventlog.BrokerSilent:
 		m.brokerSilent(e)
 	case *eventlog.UpdateProgress:
-		m.updateProgress(e)
+		if e.Update == "" {
+			m.updateProgress(e)
+		}
 	}
 }
 

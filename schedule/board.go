@@ -14,10 +14,10 @@ import (
 var transitions = map[eventlog.Status][]eventlog.Status{
 	"":                 {eventlog.Queued, eventlog.Excluded},
 	eventlog.Queued:    {eventlog.Queued, eventlog.Starting, eventlog.Idle, eventlog.Skipped, eventlog.Stopped},
-	eventlog.Starting:  {eventlog.Running, eventlog.Failed, eventlog.Stopped, eventlog.Completed},
-	eventlog.Running:   {eventlog.Running, eventlog.Completed, eventlog.Failed, eventlog.Stopped},
-	eventlog.Failed:    {eventlog.Starting, eventlog.Stopped, eventlog.Failed, eventlog.Queued}, // Starting: it is tried again
-	eventlog.Stopped:   {eventlog.Queued},                                                       // an order stopped it and lets it go on
+	eventlog.Starting:  {eventlog.Running, eventlog.Failed, eventlog.Stopped, eventlog.Completed, eventlog.Queued},
+	eventlog.Running:   {eventlog.Running, eventlog.Completed, eventlog.Failed, eventlog.Stopped, eventlog.Queued}, // Queued: behind a flow that begins anew
+	eventlog.Failed:    {eventlog.Starting, eventlog.Stopped, eventlog.Failed, eventlog.Queued},                    // Starting: it is tried again
+	eventlog.Stopped:   {eventlog.Queued},                                                                          // an order stopped it and lets it go on
 	eventlog.Completed: {eventlog.Queued},
 	eventlog.Idle:      {eventlog.Queued},
 	eventlog.Skipped:   {eventlog.Queued},

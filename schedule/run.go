@@ -40,7 +40,18 @@ type Config struct {
 	Board        *Board
 	// Again names flows that are to be tried once more although they failed for good: what they failed of was mended.
 	Again <-chan string
+	// Updates are to be carried out beside the flows, each on a goroutine of its own. May be nil.
+	Updates <-chan Update
 }
+
+// Update is something that is carried out beside the flows. Run returns early when do ends. Ended is told what came of it.
+type Update struct {
+	Run   func(do context.Context) error
+	Ended func(error)
+}
+
+// ErrBefore is what a job returns, for whose sake a flow it waits for begins anew: it is queued behind that.
+var ErrBefore = errors.New("a flow before this one begins anew")
 
 // Result says how a run ended.
 type Result struct {
@@ -54,7 +65,7 @@ func Run(take, do context.Context, c Config) Result {
 	if c.Concurrent == 0 {
 		c.Concurrent = 16
 	}
-	r := &run{Config: c, jobs: map[string]Job{}, again: map[string]bool{}, ended: make(chan string), live: map[string]bool{}}
+	r := &run{Config: c, jobs: map[string]Job{}, again: map[string]bool{}, ended: make(chan string), updated: make(chan struct{}), live: map[string]bool{}}
 	for _, j := range c.Jobs {
 		r.jobs[j.Flow.Name] = j
 		c.Board.add(j.Flow.Name, j.Flow.Target())
@@ -70,10 +81,12 @@ func Run(take, do context.Context, c Config) Result {
 // run is owned by the goroutine that called Run; jobs report to it through ended.
 type run struct {
 	Config
-	jobs  map[string]Job
-	again map[string]bool // flows to try once more that had not failed yet when that was said
-	ended chan string
-	live  map[string]bool // flows whose goroutine has not reported its end: what it says last may not have been heard yet
+	jobs    map[string]Job
+	again   map[string]bool // flows to try once more that had not failed yet when that was said
+	ended   chan string
+	updated chan struct{}   // an update has ended
+	updates int             // at work
+	live    map[string]bool // flows whose goroutine has not reported its end: what it says last may not have been heard yet
 }
 
 func (r *run) loop(take, do context.Context) Result {
@@ -82,7 +95,7 @@ func (r *run) loop(take, do context.Context) Result {
 		if take.Err() == nil {
 			r.start(take, do)
 		}
-		if len(r.live) == 0 && (!r.Continuous || take.Err() != nil) {
+		if len(r.live) == 0 && r.updates == 0 && (!r.Continuous || take.Err() != nil) {
 			break
 		}
 		select {
@@ -91,6 +104,14 @@ func (r *run) loop(take, do context.Context) Result {
 			r.queueAgain(name, r.again[name])
 		case name := <-r.Again:
 			r.queueAgain(name, true)
+		case update := <-r.Updates:
+			r.updates++
+			go func() {
+				update.Ended(protect(func() error { return update.Run(do) }))
+				r.updated <- struct{}{}
+			}()
+		case <-r.updated:
+			r.updates--
 		case <-stop:
 			stop = nil
 		}
@@ -190,6 +211,9 @@ func (r *run) predecessors(f *plan.Flow) (waits []string, skip string) {
 		case r.live[name]:
 			waits = append(waits, name)
 		case state.Status == eventlog.Completed, state.Status == eventlog.Idle:
+			if j.Flow.Once && !j.Drained() {
+				waits = append(waits, name) // it is about to begin anew
+			}
 		case f.Input.Flow != nil && state.Status.Final() && state.Retry == 0: // its dead letters are sent whatever has become of it
 		case state.Status == eventlog.Excluded:
 			if j.Flow.Once && !j.Drained() { // DO-O4
@@ -220,6 +244,10 @@ func (r *run) runJob(take, do context.Context, j Job) {
 			} else {
 				r.Board.set(name, eventlog.Completed, "", nil, 0)
 			}
+			return
+		}
+		if errors.Is(err, ErrBefore) {
+			r.Board.set(name, eventlog.Queued, "", nil, 0)
 			return
 		}
 		failure := fault.From(err)

@@ -69,6 +69,11 @@ func (a *app) runPipeline(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	return a.runPlan(ctx, p, s, f)
+}
+
+// runPlan runs a pipeline until it has ended, or ctx ends.
+func (a *app) runPlan(ctx context.Context, p *plan.Pipeline, s daemon.Selection, f runFlags) error {
 	log := newLog(a.err, p, false)
 	slog.SetDefault(newLog(a.err, p, true)) // what connectors say, and the programs they run
 
