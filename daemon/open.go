@@ -94,16 +94,37 @@ func openReader(p *plan.Pipeline, in *plan.Input) (format.Reader, error) {
 
 // OpenSink makes the sink a flow writes. m watches brokers and may be nil.
 func OpenSink(p *plan.Pipeline, f *plan.Flow, m *client.Monitor) (sink.Sink, error) {
-	s, fields := f.Sink, f.Query.Columns
+	s, fields, feed := f.Sink, f.Query.Columns, f.Input.Kind == plan.FromChangeFeed
+	zone, err := time.LoadLocation(p.Zone)
+	if err != nil {
+		return nil, err
+	}
 	switch s.Format {
 	case "kafka":
-		return sinkkafka.New(sinkkafka.Config{Options: s.Options, Bootstrap: p.Servers, Pipeline: p.Name, Flow: f.Name, Fields: fields, Records: f.Input.Kind == plan.FromDeadLetters, Monitor: m})
+		return sinkkafka.New(sinkkafka.Config{Options: s.Options, Bootstrap: p.Servers, Pipeline: p.Name, Flow: f.Name, Fields: fields, Feed: feed, Records: f.Input.Kind == plan.FromDeadLetters, Zone: zone, Monitor: m})
 	case "postgres":
-		return sinkpostgres.New(sinkpostgres.Config{Options: s.Options, Pipeline: p.Name, Flow: f.Name, Fields: fields, Feed: f.Input.Kind == plan.FromChangeFeed})
+		return sinkpostgres.New(sinkpostgres.Config{Options: s.Options, Pipeline: p.Name, Flow: f.Name, Fields: fields, Feed: feed})
 	case "file":
-		return sinkfile.New(sinkfile.Config{Options: s.Options, Dir: p.Dir, Pipeline: p.Name, Flow: f.Name, Fields: fields})
+		return sinkfile.New(sinkfile.Config{Options: s.Options, Dir: p.Dir, Pipeline: p.Name, Flow: f.Name, Fields: fields, Feed: feed, Zone: zone})
 	case "exec":
 		return sinkexec.New(sinkexec.Config{Options: s.Options, Dir: p.Dir, Pipeline: p.Name, Flow: f.Name, Fields: fields})
 	}
 	return nil, fmt.Errorf("no sink of format %s", s.Format) // the planner knows the formats
+}
+
+// CheckSinks finds columns that their sinks cannot hold. Nothing is opened.
+func CheckSinks(p *plan.Pipeline) (problems fault.List) {
+	for _, f := range IntoSinks(p) {
+		s, err := OpenSink(p, f, nil)
+		if err == nil {
+			err = s.Close()
+		}
+		if err == nil {
+			continue
+		}
+		problem := fault.From(err).At(f.Sink.Pos)
+		problem.Message = "sink " + f.Sink.Name + ", flow " + f.Name + ": " + problem.Message
+		problems = append(problems, problem)
+	}
+	return problems
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Evaluates the golden queries of eval/dialect with PySpark and writes what it gives behind them; what is written there by hand
-# stays. With arguments only these files. Needs Python 3.10 and Java 19 or newer, and on the first run the network, for PySpark.
+# stays; and what its CSV writer writes. With arguments only these files. Needs Python 3.10 and Java 19 or newer, and on the first run the network, for PySpark.
 #   VENV=folder     where PySpark is, or is put (default: bin/golden)
 #   JAVA_HOME=...   the Java to use, when it is not the first in PATH
 set -euo pipefail
@@ -22,5 +22,8 @@ venv=${VENV:-bin/golden}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/python" -c "import pyspark, sys; sys.exit(pyspark.__version__ != '$spark')" 2>/dev/null || "$venv/bin/pip" install --quiet "pyspark==$spark"
 
-[ $# -gt 0 ] || set -- eval/dialect/testdata/spark/*.txt
+if [ $# -eq 0 ]; then
+  "$venv/bin/python" format/csv/testdata/spark/writer.py
+  set -- eval/dialect/testdata/spark/*.txt
+fi
 exec "$venv/bin/python" eval/dialect/testdata/spark/golden.py "$@"

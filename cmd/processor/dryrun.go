@@ -64,6 +64,9 @@ func (a *app) dryRunCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := daemon.CheckSinks(p).Err(); err != nil {
+				return err
+			}
 			for _, w := range p.Warnings {
 				fmt.Fprintf(a.err, "%s: warning: %s\n", w.Pos, w.Text)
 			}

@@ -1,7 +1,6 @@
 package csv
 
 import (
-	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -45,7 +44,7 @@ func NewTo(t batch.Type, o ToOptions) (*To, error) {
 	if o.Times.TimestampNTZ == nil {
 		o.Times.TimestampNTZ = defaults.TimestampNTZ
 	}
-	return &To{o: o, sep: append([]byte{o.Dialect.Sep}, o.Dialect.Tail...)}, nil
+	return &To{o: o, sep: o.Dialect.separator()}, nil
 }
 
 // defaults are Spark's patterns.
@@ -124,17 +123,9 @@ func (t *To) plain(dst []byte, c *batch.Column, i int) []byte {
 		return format.AppendJavaFloat(dst, batch.Values[float64](c)[i], 64)
 	case batch.Decimal:
 		return format.AppendJavaDecimal(dst, format.DecimalAt(c, i), int(c.Type.Scale))
-	case batch.Date:
-		return t.o.Times.Date.Write(dst, int64(batch.Values[int32](c)[i])*microsPerDay, 0, nil)
-	case batch.Timestamp:
-		at := batch.Values[int64](c)[i]
-		_, seconds := time.UnixMicro(at).In(t.o.Zone).Zone()
-		offset := int64(seconds) * microsPerSecond
-		return t.o.Times.Timestamp.Write(dst, at+offset, offset, t.o.Zone)
-	case batch.TimestampNTZ:
-		return t.o.Times.TimestampNTZ.Write(dst, batch.Values[int64](c)[i], 0, nil)
-	case batch.Boolean:
-		return strconv.AppendBool(dst, batch.Values[uint8](c)[i] != 0)
+	case batch.Date, batch.Timestamp, batch.TimestampNTZ:
+		dst, _ = appendTime(dst, c, i, &t.o.Times, t.o.Zone)
+		return dst
 	}
 	dst, _ = format.AppendScalar(dst, c, i)
 	return dst

@@ -38,6 +38,8 @@ func (d *Dialect) newline() byte {
 	return '\n'
 }
 
+func (d *Dialect) separator() []byte { return append([]byte{d.Sep}, d.Tail...) }
+
 // width is the length of the separator.
 func (d *Dialect) width() int { return 1 + len(d.Tail) }
 

@@ -5,6 +5,7 @@
 package raw
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 
@@ -78,23 +79,31 @@ func (d *decoder) reject(i int, v []byte, into []batch.Builder) {
 	}
 }
 
-// NewEncoder returns an encoder of rows with one column, BINARY or STRING. A NULL has no form in it.
-func NewEncoder(fields []batch.Field) (format.Encoder, error) {
+// NewEncoder returns an encoder of rows with one column, BINARY or STRING, which are whole messages or lines. A NULL has no form in it,
+// and in lines neither has a value that a reader would take for several, or for another.
+func NewEncoder(fields []batch.Field, lines bool) (format.Encoder, error) {
 	if len(fields) != 1 || fields[0].Type.Kind != batch.Binary && fields[0].Type.Kind != batch.String {
 		return nil, fault.New(fault.UnsupportedTypes, "raw records are made of one column, BINARY or STRING, not of (%s)", batch.DDL(fields))
 	}
-	return encoder{}, nil
+	return encoder{lines}, nil
 }
 
-type encoder struct{}
+type encoder struct{ lines bool }
 
-func (encoder) Encode(dst []byte, ends []int, rows *batch.Columns, from, to int) ([]byte, []int, error) {
+func (e encoder) Encode(dst []byte, ends []int, rows *batch.Columns, from, to int) ([]byte, []int, error) {
 	c := &rows.Cols[0]
 	for i := from; i < to; i++ {
 		if c.IsNull(i) {
 			return dst, ends, fault.New(fault.CannotEncode, "a NULL has no form as a raw record")
 		}
-		dst = append(dst, c.Text(i)...)
+		text := c.Text(i)
+		dst = append(dst, text...)
+		if e.lines {
+			if bytes.IndexByte(text, '\n') >= 0 || bytes.HasSuffix(text, []byte("\r")) {
+				return dst, ends, fault.New(fault.CannotEncode, "a value with a line break in it, or a carriage return at its end, has no form as a line").WithDetail("%.64q", fault.Payload(text))
+			}
+			dst = append(dst, '\n')
+		}
 		ends = append(ends, len(dst))
 	}
 	return dst, ends, nil

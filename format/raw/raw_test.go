@@ -41,7 +41,7 @@ func TestOtherColumnsAreRefused(t *testing.T) {
 		}
 	}
 	fields, _ := formattest.Fields(t, "a STRING, b STRING")
-	if _, err := NewEncoder(fields); !fault.Of(err, fault.UnsupportedTypes) {
+	if _, err := NewEncoder(fields, false); !fault.Of(err, fault.UnsupportedTypes) {
 		t.Errorf("writing: %v", err)
 	}
 }
@@ -53,7 +53,7 @@ func TestEncode(t *testing.T) {
 	built[0].AppendText(nil)
 	built[0].AppendNull()
 	rows := formattest.Columns(t, fields, built)
-	e, err := NewEncoder(fields)
+	e, err := NewEncoder(fields, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,33 +9,40 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"sluice/batch"
 	"sluice/fault"
+	"sluice/format"
+	"sluice/format/csv"
 	"sluice/format/json"
 	"sluice/format/parquet"
+	"sluice/format/raw"
 	"sluice/option"
 	"sluice/sink"
 )
 
 // Options are those of CREATE SINK ... FORMAT file.
 func Options() option.Set {
-	return option.Set{
+	return append(option.Set{
 		{Name: "path", Edit: option.AsPlace, Required: true, Doc: "Folder for the files, relative to the pipeline's folder; made if it does not exist."},
-		{Name: "format", Kind: option.Enum, Values: []string{"json", "parquet"}, Default: "json", Doc: "json writes one object per line."},
+		{Name: "format", Kind: option.Enum, Values: []string{"csv", "json", "parquet", "text"}, Default: "json", Doc: "json writes one object per line, text the only column."},
 		{Name: "compression", Kind: option.Enum, Values: parquet.Compressions, Default: "zstd", Doc: "Of Parquet files."},
 		{Name: "bigint_as_text", Kind: option.Bool, Default: "false", Doc: "Write BIGINT as text in JSON, for readers that take every number for a double."},
-	}
+		csv.HeaderOption,
+	}, csv.WriteOptions()...)
 }
 
 // Validate finds what is wrong with options that each are of their kind; no file is touched.
-func Validate(v option.Values, _ fault.Pos) (problems fault.List) {
-	for format, names := range map[string][]string{"json": {"compression"}, "parquet": {"bigint_as_text"}} {
-		for _, name := range names {
-			if g, ok := v.Given(name); ok && v.String("format") == format {
-				problems = append(problems, fault.New(fault.InvalidOption, "sink format file: %s is not an option of format %s", name, format).At(g.Pos))
-			}
-		}
+func Validate(v option.Values, at fault.Pos) (problems fault.List) {
+	of := map[string]string{"compression": "parquet", "bigint_as_text": "json", csv.HeaderOption.Name: "csv"}
+	for _, o := range csv.WriteOptions() {
+		of[o.Name] = "csv"
+	}
+	format := v.String("format")
+	problems = sink.Misplaced(v, "sink format file", format, of)
+	if format == "csv" {
+		problems = append(problems, csv.ValidateWrite(v, at)...)
 	}
 	return problems
 }
@@ -47,16 +54,20 @@ type Config struct {
 	Dir      string        // the pipeline's folder
 	Pipeline string
 	Flow     string
-	Fields   []batch.Field // columns of the rows it will get
+	Fields   []batch.Field  // columns of the rows it will get
+	Feed     bool           // they come with what each row means
+	Zone     *time.Location // of times that are written by a pattern without an offset; nil is UTC
 }
 
 // Sink implements sink.Sink.
 type Sink struct {
 	folder      string
 	prefix      string // of the names of the flow's files
-	parquet     bool
+	format      string
 	compression string
 	json        json.EncodeOptions
+	csv         csv.EncodeOptions
+	header      bool
 	text        []byte
 	ends        []int
 }
@@ -69,19 +80,51 @@ func New(c Config) (*Sink, error) {
 	s := &Sink{
 		folder:      c.Options.String("path"),
 		prefix:      c.Pipeline + "." + c.Flow + ".",
-		parquet:     c.Options.String("format") == "parquet",
+		format:      c.Options.String("format"),
 		compression: c.Options.String("compression"),
 		json:        json.EncodeOptions{Lines: true, BigIntAsText: c.Options.Bool("bigint_as_text")},
+		header:      c.Options.Bool(csv.HeaderOption.Name),
 	}
 	if !filepath.IsAbs(s.folder) {
 		s.folder = filepath.Join(c.Dir, s.folder)
 	}
-	if s.parquet {
-		if err := parquet.Check(c.Fields); err != nil {
-			return nil, fault.From(err).At(c.At)
-		}
+	zone := c.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	var err error
+	if s.csv, err = csv.ParseWrite(c.Options, zone); err != nil {
+		return nil, fault.From(err).At(c.At)
+	}
+	fields := c.Fields
+	if c.Feed {
+		fields = sink.FieldsWithChange(fields)
+	}
+	if s.format == "parquet" {
+		err = parquet.Check(fields)
+	} else {
+		_, _, err = s.encoder(fields)
+	}
+	if err != nil {
+		return nil, fault.From(err).At(c.At)
 	}
 	return s, nil
+}
+
+// encoder makes the encoder of some columns, and the header that their files begin with.
+func (s *Sink) encoder(fields []batch.Field) (e format.Encoder, header []byte, err error) {
+	switch s.format {
+	case "text":
+		e, err = raw.NewEncoder(fields, true)
+		return e, nil, err
+	case "csv":
+		e, err := csv.NewEncoder(fields, s.csv)
+		if err == nil && s.header {
+			header, err = e.Header(nil)
+		}
+		return e, header, err
+	}
+	return json.NewEncoder(fields, s.json), nil, nil
 }
 
 // Open implements sink.Sink: it makes the folder and removes what an interrupted write left.
@@ -161,9 +204,9 @@ func (s *Sink) Write(ctx context.Context, id batch.ID, rows sink.Rows) error {
 
 // name is what the file of a batch is called.
 func (s *Sink) name(id batch.ID) string {
-	extension := "json"
-	if s.parquet {
-		extension = "parquet"
+	extension := s.format
+	if extension == "text" {
+		extension = "txt"
 	}
 	return fmt.Sprintf("%s%010d.%010d.%s", s.prefix, id.Generation, id.Number, extension)
 }
@@ -175,10 +218,10 @@ func (s *Sink) writeFile(ctx context.Context, name string, rows *batch.Columns) 
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	w := bufio.NewWriterSize(file, 1<<20)
-	if s.parquet {
+	if s.format == "parquet" {
 		err = parquet.Write(stoppable{ctx, w}, rows, s.compression)
 	} else {
-		err = s.writeLines(stoppable{ctx, w}, rows)
+		err = s.writeRecords(stoppable{ctx, w}, rows)
 	}
 	if err != nil {
 		return err
@@ -189,10 +232,16 @@ func (s *Sink) writeFile(ctx context.Context, name string, rows *batch.Columns) 
 	return file.Sync()
 }
 
-// writeLines writes rows as JSON, some at a time.
-func (s *Sink) writeLines(w stoppable, rows *batch.Columns) (err error) {
+// writeRecords writes rows, some at a time.
+func (s *Sink) writeRecords(w stoppable, rows *batch.Columns) (err error) {
 	const atOnce = 4096
-	encoder := json.NewEncoder(rows.Fields, s.json)
+	encoder, header, err := s.encoder(rows.Fields)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(header); err != nil {
+		return err
+	}
 	for from := 0; from < rows.Len; from += atOnce {
 		if s.text, s.ends, err = encoder.Encode(s.text[:0], s.ends[:0], rows, from, min(from+atOnce, rows.Len)); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"sluice/batch"
 	"sluice/fault"
+	"sluice/format/csv"
 	"sluice/format/formattest"
 	"sluice/format/json"
 	"sluice/format/parquet/parquettest"
@@ -34,13 +35,14 @@ func open(t testing.TB, dir string, fields []batch.Field, options ...string) (*S
 }
 
 type target struct {
-	dir    string
-	format string
-	fields []batch.Field
+	dir     string
+	format  string
+	fields  []batch.Field
+	options []string
 }
 
 func (f *target) Open(t *testing.T) sink.Sink {
-	s, err := open(t, f.dir, f.fields, "path=a/b", "format="+f.format)
+	s, err := open(t, f.dir, f.fields, append(f.options, "path=a/b", "format="+f.format)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +87,9 @@ func (f *target) decode(t *testing.T, data []byte, fields []batch.Field) batch.C
 	if f.format == "parquet" {
 		return parquettest.Read(t, data, fields)
 	}
+	if f.format == "csv" {
+		return f.decodeCSV(t, data, fields)
+	}
 	d, err := json.NewDecoder(json.Options{Fields: fields, CorruptRecord: -1, NumbersAsStrings: true})
 	if err != nil {
 		t.Fatal(err)
@@ -94,6 +99,29 @@ func (f *target) decode(t *testing.T, data []byte, fields []batch.Field) batch.C
 		if bad := d.Decode(lines[:len(lines)-1], built); len(bad) > 0 {
 			t.Fatal(bad[0].Err)
 		}
+	}
+	return formattest.Columns(t, fields, built)
+}
+
+func (f *target) decodeCSV(t *testing.T, data []byte, fields []batch.Field) batch.Columns {
+	d, err := csv.NewDecoder(csv.Options{Dialect: csv.RFC4180, Fields: fields, Header: true, CorruptRecord: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spans, _, err := csv.NewSplitter(csv.RFC4180).Split(data, true, 1<<20, nil)
+	if err != nil || len(spans) == 0 {
+		t.Fatal("no header", err)
+	}
+	var records [][]byte
+	for _, s := range spans {
+		records = append(records, data[s.Start:s.End])
+	}
+	if err := d.Header(records[0]); err != nil {
+		t.Fatal(err)
+	}
+	built := formattest.Builders(fields, 0)
+	if bad := d.Decode(records[1:], built); len(bad) > 0 {
+		t.Fatal(bad[0].Err)
 	}
 	return formattest.Columns(t, fields, built)
 }
@@ -111,10 +139,11 @@ func names(t *testing.T, folder string) (out []string) {
 }
 
 func TestConformance(t *testing.T) {
-	for _, format := range []string{"json", "parquet"} {
+	types := map[string]func(batch.Field) bool{"csv": func(f batch.Field) bool { return !f.Type.IsNested() && f.Type.Kind != batch.Variant }}
+	for format, options := range map[string][]string{"json": nil, "parquet": nil, "csv": {"header=true"}} {
 		t.Run(format, func(t *testing.T) {
-			sinktest.Run(t, sinktest.Kind{OnceOnly: true, Feed: true, New: func(t *testing.T, fields []batch.Field) sinktest.Target {
-				return &target{t.TempDir(), format, fields}
+			sinktest.Run(t, sinktest.Kind{OnceOnly: true, Feed: true, Types: types[format], New: func(t *testing.T, fields []batch.Field) sinktest.Target {
+				return &target{t.TempDir(), format, fields, options}
 			}})
 		})
 	}
@@ -201,7 +230,9 @@ func TestAFailedWriteLeavesNothing(t *testing.T) {
 }
 
 func TestOptionsThatMakeNoSense(t *testing.T) {
-	for _, options := range [][]string{{"path=x", "compression=zstd"}, {"path=x", "format=parquet", "bigint_as_text=true"}} {
+	for _, options := range [][]string{{"path=x", "compression=zstd"}, {"path=x", "format=parquet", "bigint_as_text=true"}, {"path=x", "header=true"}, {"path=x", "format=text", "sep=;"},
+		{"path=x", "format=csv", "sep=;", "quote=;"}, {"path=x", "format=csv", "lineSep=ab"}, {"path=x", "format=csv", "nullValue=a,b"}, {"path=x", "format=csv", "emptyValue=\""},
+		{"path=x", "format=csv", "dateFormat=HH"}, {"path=x", "format=csv", "bigint_as_text=true"}} {
 		if _, err := open(t, "", nil, options...); !fault.Of(err, fault.InvalidOption) {
 			t.Errorf("%v: %v", options, err)
 		}
@@ -209,6 +240,15 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 	fields, _ := formattest.Fields(t, "a STRUCT<>")
 	if _, err := open(t, "", fields, "path=x", "format=parquet"); !fault.Of(err, fault.UnsupportedTypes) {
 		t.Errorf("a column that Parquet cannot hold: %v", err)
+	}
+	for _, ddl := range []string{"a STRUCT<>", "a INT, b STRING", "a INT"} {
+		fields, _ := formattest.Fields(t, ddl)
+		if _, err := open(t, "", fields, "path=x", "format=text"); !fault.Of(err, fault.UnsupportedTypes) {
+			t.Errorf("%s as text: %v", ddl, err)
+		}
+	}
+	if _, err := open(t, "", fields, "path=x", "format=csv"); !fault.Of(err, fault.UnsupportedTypes) {
+		t.Errorf("a column that CSV cannot hold: %v", err)
 	}
 	if _, err := open(t, "", fields, "path=x"); err != nil {
 		t.Errorf("the same column in JSON: %v", err)

@@ -18,6 +18,8 @@ import (
 
 	"sluice/batch"
 	"sluice/fault"
+	"sluice/format"
+	"sluice/format/formattest"
 	"sluice/format/json"
 	"sluice/internal/broker"
 	"sluice/internal/testenv"
@@ -188,6 +190,56 @@ func TestConformance(t *testing.T) {
 	t.Run("real", func(t *testing.T) {
 		conformance(t, &cluster{brokers: testenv.Kafka(t).Brokers})
 	})
+}
+
+// Values as CSV and as they are, with their keys.
+func TestFormats(t *testing.T) {
+	of := func(ddl string, texts ...string) batch.Columns {
+		fields, _ := formattest.Fields(t, ddl)
+		built := formattest.Builders(fields, 0)
+		var s format.Scalars
+		for i, text := range texts {
+			if why, ok := s.Append(&built[i%len(fields)], []byte(text)); !ok {
+				t.Fatal(why)
+			}
+		}
+		return formattest.Columns(t, fields, built)
+	}
+	two := of("id INT, s STRING", "1", "a,b", "2", "", "3", "line\nbreak")
+	for _, c := range []struct {
+		options []string
+		rows    batch.Columns
+		feed    bool
+		want    string
+	}{
+		{[]string{"format", "csv"}, two, false, "1,\"a,b\"\n2,\"\"\n3,\"line\nbreak\""},
+		{[]string{"format", "csv", "sep", ";", "emptyValue", "-", "keys", "id"}, two, false, "{\"id\":1}=1;a,b\n{\"id\":2}=2;-\n{\"id\":3}=3;\"line\nbreak\""},
+		{[]string{"format", "raw", "keys", "s"}, of("s STRING, b BINARY", "k", "AP8="), false, "k=\x00\xff"},
+		{[]string{"format", "raw"}, of("s STRING", "as it is", ""), false, "as it is\n"},
+		{[]string{"format", "raw"}, two, false, fault.UnsupportedTypes.Name},
+		{[]string{"format", "raw", "keys", "id"}, two, false, fault.UnsupportedTypes.Name},
+		{[]string{"format", "raw"}, of("s STRING", "x"), true, fault.UnsupportedTypes.Name},
+		{[]string{"format", "raw", "keys", "id", "mode", "upsert"}, two, true, fault.UnsupportedTypes.Name},
+		{[]string{"sep", ";"}, two, false, fault.InvalidOption.Name},
+		{[]string{"format", "csv", "bigint_as_text", "true"}, two, false, fault.InvalidOption.Name},
+		{[]string{"format", "csv", "sep", "\n"}, two, false, fault.InvalidOption.Name},
+	} {
+		k := &cluster{t: t, brokers: []string{"127.0.0.1:1"}}
+		s, err := New(Config{Options: k.given("x", c.options...), Pipeline: "p", Flow: "f", Fields: c.rows.Fields, Feed: c.feed})
+		got := ""
+		if err == nil {
+			var records []*kgo.Record
+			records, err = s.records.build(batch.ID{}, &sink.Rows{Columns: c.rows})
+			got = show(records)
+			s.Close()
+		}
+		if err != nil {
+			got = fault.From(err).Code.Name
+		}
+		if got != c.want {
+			t.Errorf("%v: got\n%s\nwant\n%s", c.options, got, c.want)
+		}
+	}
 }
 
 func conformance(t *testing.T, k *cluster) {

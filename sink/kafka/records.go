@@ -10,7 +10,6 @@ import (
 	"sluice/batch"
 	"sluice/fault"
 	"sluice/format"
-	"sluice/format/json"
 	"sluice/sink"
 )
 
@@ -54,7 +53,7 @@ func (e *encoded) at(i int) []byte {
 	return e.bytes[start:e.ends[i]:e.ends[i]]
 }
 
-func newRecords(o *options, flow string, fields []batch.Field) (*records, error) {
+func newRecords(o *options, flow string, fields []batch.Field, feed bool) (*records, error) {
 	if o.whole {
 		return &records{opts: o, flow: flow}, nil
 	}
@@ -62,14 +61,15 @@ func newRecords(o *options, flow string, fields []batch.Field) (*records, error)
 	if err != nil {
 		return nil, err
 	}
-	how := json.EncodeOptions{BigIntAsText: o.bigIntAsText}
-	r := &records{opts: o, flow: flow, keys: keys, value: json.NewEncoder(fields, how), change: json.NewEncoder(sink.FieldsWithChange(fields), how)}
-	keyFields := make([]batch.Field, len(keys))
-	for i, k := range keys {
-		keyFields[i] = fields[k]
+	r := &records{opts: o, flow: flow, keys: keys}
+	if r.value, err = o.valueEncoder(fields, keys); err != nil {
+		return nil, err
 	}
-	r.key = json.NewEncoder(keyFields, how)
-	return r, nil
+	if r.change, err = o.valueEncoder(sink.FieldsWithChange(fields), keys); err != nil && feed && !o.upsert {
+		return nil, err
+	}
+	r.key, err = o.keyEncoder(fields, keys)
+	return r, err
 }
 
 // forget gives up the buffers: a client that was thrown away may still hold records of theirs.

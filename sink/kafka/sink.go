@@ -24,8 +24,10 @@ type Config struct {
 	Bootstrap string        // brokers to use when the options name none
 	Pipeline  string
 	Flow      string
-	Fields    []batch.Field // columns of the rows it will get
-	Records   bool          // a row is a record: its columns are key, value and headers, all of bytes, and go out as they are
+	Fields    []batch.Field  // columns of the rows it will get
+	Records   bool           // a row is a record: its columns are key, value and headers, all of bytes, and go out as they are
+	Feed      bool           // they come with what each row means
+	Zone      *time.Location // of times that are written by a pattern without an offset; nil is UTC
 	// Monitor watches the connections to the brokers; it may be nil.
 	Monitor *client.Monitor
 	// Dial connects instead of the network's dialer; nil for that one.
@@ -60,7 +62,10 @@ func New(c Config) (*Sink, error) {
 	opts.client.Monitor, opts.client.Dial, opts.whole = c.Monitor, c.Dial, c.Records
 	s := &Sink{config: c, opts: opts, target: "topic " + opts.topic, stop: make(chan struct{})}
 	var err error
-	if s.records, err = newRecords(&s.opts, s.name(), c.Fields); err != nil {
+	if c.Zone != nil {
+		s.opts.csv.Zone = c.Zone
+	}
+	if s.records, err = newRecords(&s.opts, s.name(), c.Fields, c.Feed); err != nil {
 		return nil, fault.From(err).At(c.At)
 	}
 	return s, nil

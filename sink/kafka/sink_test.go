@@ -75,7 +75,7 @@ func TestUpsert(t *testing.T) {
 // -0.0 and 0.0 are one key, so one record key (D-36, A-14).
 func TestRecordKeyOfZeros(t *testing.T) {
 	f := []batch.Field{{Name: "d", Type: batch.Of(batch.Double)}, {Name: "s", Type: batch.StructOf(batch.Field{Name: "f", Type: batch.Of(batch.Float)})}}
-	r, err := newRecords(&options{upsert: true, keys: []string{"d", "s"}}, "p.f", f)
+	r, err := newRecords(&options{upsert: true, keys: []string{"d", "s"}}, "p.f", f, false)
 	if err != nil {
 		t.Fatal(err)
 	}
