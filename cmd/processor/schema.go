@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/batch"
+	"sluice/catalog"
 	"sluice/fault"
 	"sluice/format"
 	"sluice/format/csv"
@@ -78,7 +79,8 @@ func (a *app) schemaInferCmd() *cobra.Command {
 // inference finds a schema that holds records.
 type inference interface {
 	Add(record []byte) error
-	Fields() []batch.Field
+	// Fields are the columns found, and left says what no column holds.
+	Fields() (fields []batch.Field, left []string)
 }
 
 func (s *sampled) reader() (inference, format.Splitter, error) {
@@ -158,7 +160,8 @@ func (a *app) printSchema(name string, infer inference, records [][]byte) error 
 			bad, sample = bad+1, err
 		}
 	}
-	fields := infer.Fields()
+	fields, left := infer.Fields()
+	fields, left = declarable(fields, left)
 	if len(fields) == 0 {
 		e := fault.New(fault.UnableToInfer, "%s has no record to find a schema in", name)
 		if bad > 0 {
@@ -168,6 +171,9 @@ func (a *app) printSchema(name string, infer inference, records [][]byte) error 
 	}
 	if bad > 0 {
 		fmt.Fprintf(a.err, "%d of %d records could not be read and are left out, the last of them: %v\n", bad, len(records), sample)
+	}
+	for _, what := range left {
+		fmt.Fprintf(a.err, "left out: %s\n", what)
 	}
 	if a.output != "table" {
 		t := table{columns: []string{"name", "type"}}
@@ -182,4 +188,22 @@ func (a *app) printSchema(name string, infer inference, records [][]byte) error 
 	}
 	_, err := fmt.Fprintln(a.out, strings.ReplaceAll(strings.Join(parts, ", "), "'", "''"))
 	return err
+}
+
+// declarable leaves out the columns that a schema cannot declare.
+func declarable(all []batch.Field, left []string) (fields []batch.Field, _ []string) {
+	for _, f := range all {
+		same := func(other batch.Field) bool { return strings.EqualFold(other.Name, f.Name) }
+		switch {
+		case f.Name == "":
+			left = append(left, "a column without a name")
+		case catalog.IsReserved(f.Name), strings.EqualFold(f.Name, "_metadata"):
+			left = append(left, f.Name+", a name that is reserved")
+		case slices.ContainsFunc(fields, same):
+			left = append(left, f.Name+", a name that stands there already")
+		default:
+			fields = append(fields, f)
+		}
+	}
+	return fields, left
 }

@@ -18,6 +18,8 @@ func TestSchemaInfer(t *testing.T) {
 		"b.csv":   "id;at;note;n\n1;2026-01-31 12:00:00;\"a;b\";\n2;2026-02-01 12:00:00;;7\n",
 		"c.json":  "{\n \"a\": 1\n}\n",
 		"d.empty": "",
+		"e.csv":   "id,x,y,id,\n9223372036854775808,99999999999999999999,0.0,1,1\n5,2,7,1,1\n",
+		"f.json":  "{\"_metadata\":1,\"_Ordinal\":2,\"a\":1,\"A\":\"x\"}\n",
 	})
 	b := testenv.Broker(t, broker.Options{Topics: map[string]int32{"in": 2, "none": 1}})
 	client, err := kgo.NewClient(kgo.SeedBrokers(b.Brokers()...))
@@ -45,6 +47,8 @@ func TestSchemaInfer(t *testing.T) {
 		{"schema infer " + at("a.json") + " -o json", 0, `"name":"id","type":"DOUBLE"`},
 		{"schema infer --format csv --header --sep ; " + at("b.csv"), 0, "id BIGINT, at TIMESTAMP, note STRING, n BIGINT\n"},
 		{"schema infer --format csv --sep ; " + at("b.csv"), 0, "c1 STRING, c2 STRING, c3 STRING, c4 STRING\n"},
+		{"schema infer --format csv --header " + at("e.csv"), 0, "id DECIMAL(20,0), x DECIMAL(20,0), y DOUBLE\nleft out: id, a name that stands there already\nleft out: a column without a name\n"},
+		{"schema infer " + at("f.json"), 0, "a STRING\nleft out: A and a differ only in case and are one column\nleft out: _Ordinal, a name that is reserved\nleft out: _metadata, a name that is reserved\n"},
 		{"schema infer in --set " + set, 0, "id BIGINT, old BIGINT, x STRUCT<y: STRING>\n"},
 		{"schema infer in -n 2 --set " + set, 0, "id BIGINT, x STRUCT<y: STRING>\n"},
 		{"schema infer none --set " + set, 1, "UNABLE_TO_INFER_SCHEMA: none has no record"},

@@ -12,17 +12,18 @@ import (
 )
 
 // Inference finds a schema that holds all of some records. The type of a column is the first that reads each of its fields:
-// BIGINT, DOUBLE, BOOLEAN, DATE, TIMESTAMP, else STRING. A field that is empty and not quoted says nothing.
+// BIGINT or DECIMAL of whole numbers, DOUBLE, BOOLEAN, DATE, TIMESTAMP, else STRING. A field that is empty and not quoted says nothing.
 type Inference struct {
 	Dialect Dialect
 	Header  bool // the first record names the columns; else they are c1, c2, ...
 
 	names   []string
 	columns [][]batch.Type // that still read all fields, per column; nil before the first value
+	digits  []int          // of the largest whole number of each column
 	scalars format.Scalars
 }
 
-var candidates = []batch.Type{batch.Of(batch.BigInt), batch.Of(batch.Double), batch.Of(batch.Boolean), batch.Of(batch.Date), batch.Of(batch.Timestamp), batch.Of(batch.String)}
+var candidates = []batch.Type{batch.Of(batch.BigInt), batch.DecimalOf(38, 0), batch.Of(batch.Double), batch.Of(batch.Boolean), batch.Of(batch.Date), batch.Of(batch.Timestamp), batch.Of(batch.String)}
 
 // Add takes a record into account. One that has another number of fields than the first is bad, and left out.
 func (n *Inference) Add(record []byte) error {
@@ -59,6 +60,7 @@ func (n *Inference) Add(record []byte) error {
 	for i, text := range texts {
 		if text != nil {
 			n.columns[i] = n.reading(n.columns[i], text)
+			n.digits[i] = max(n.digits[i], len(bytes.TrimLeft(text, "+-0")))
 		}
 	}
 	return nil
@@ -73,7 +75,7 @@ func (n *Inference) begin(texts [][]byte) {
 		}
 		n.names = append(n.names, name)
 	}
-	n.columns = make([][]batch.Type, len(n.names))
+	n.columns, n.digits = make([][]batch.Type, len(n.names)), make([]int, len(n.names))
 }
 
 // reading are those of the types that read a text.
@@ -82,6 +84,9 @@ func (n *Inference) reading(types []batch.Type, text []byte) (left []batch.Type)
 		types = candidates
 	}
 	for _, t := range types {
+		if (t.Kind == batch.BigInt || t.Kind == batch.Decimal) && !isWhole(text) {
+			continue
+		}
 		if _, ok := n.scalars.Append(batch.NewBuilder(t, 1), text); ok {
 			left = append(left, t)
 		}
@@ -92,16 +97,25 @@ func (n *Inference) reading(types []batch.Type, text []byte) (left []batch.Type)
 	return left
 }
 
-// Fields are the columns found, in their order.
-func (n *Inference) Fields() []batch.Field {
-	fields := make([]batch.Field, len(n.names))
+// Fields are the columns found, in their order; every field has a column, so that nothing is left.
+func (n *Inference) Fields() (fields []batch.Field, left []string) {
+	fields = make([]batch.Field, len(n.names))
 	for i, name := range n.names {
 		fields[i] = batch.Field{Name: name, Type: batch.Of(batch.String)}
 		if types := n.columns[i]; len(types) > 0 {
 			fields[i].Type = types[0]
 		}
+		if fields[i].Type.Kind == batch.Decimal {
+			fields[i].Type = batch.DecimalOf(max(20, n.digits[i]), 0) // 20 hold every BIGINT
+		}
 	}
-	return fields
+	return fields, nil
+}
+
+// isWhole reports whether a number is written as a whole one: 0.0 says that its column has fractions.
+func isWhole(text []byte) bool {
+	digits := bytes.TrimLeft(text, "+-")
+	return len(digits) > 0 && len(bytes.TrimLeft(digits, "0123456789")) == 0
 }
 
 // Infer returns the type that Spark's schema_of_csv gives a text: a struct of _c0, _c1 ... , each of the first type that reads its

@@ -3,6 +3,7 @@ package json
 import (
 	"bytes"
 	stdjson "encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -66,8 +67,62 @@ func (i *Inference) Add(record []byte) error {
 	return nil
 }
 
-// Fields are the columns found, in the order of their names.
-func (i *Inference) Fields() []batch.Field { return settled(i.typ).Fields }
+// Fields are the columns found, in the order of their names, as a schema can declare them: names that differ only in case are one column, which
+// holds the values of all (D-9). left says what no column holds.
+func (i *Inference) Fields() (fields []batch.Field, left []string) {
+	d := declaring{}
+	t, _ := d.declarable(settled(i.typ), "")
+	return t.Fields, d.left
+}
+
+// declaring notes what a schema cannot declare.
+type declaring struct{ left []string }
+
+// declarable is t without what a schema cannot declare. It is not ok when nothing is left of it. path is the name of the field in front of its
+// members.
+func (d *declaring) declarable(t batch.Type, path string) (left batch.Type, ok bool) {
+	switch t.Kind {
+	case batch.Array:
+		element, ok := d.declarable(t.Fields[0].Type, path)
+		return batch.ArrayOf(element), ok
+	case batch.Struct:
+		var fields []batch.Field
+		for _, f := range d.folded(t.Fields, path) {
+			var ok bool
+			if f.Type, ok = d.declarable(f.Type, path+f.Name+"."); ok {
+				fields = append(fields, f)
+			} else {
+				d.note("%s%s has nothing but objects without fields", path, f.Name)
+			}
+		}
+		return batch.StructOf(fields...), len(fields) > 0
+	}
+	return t, true
+}
+
+// folded has one field for all whose names differ only in case, under the last of the names.
+func (d *declaring) folded(all []batch.Field, path string) (fields []batch.Field) {
+	at := map[string]int{}
+	for _, f := range all {
+		if f.Name == "" {
+			d.note("%sa field without a name", path)
+			continue
+		}
+		lower := strings.ToLower(f.Name)
+		i, ok := at[lower]
+		if !ok {
+			at[lower], fields = len(fields), append(fields, f)
+			continue
+		}
+		d.note("%s%s and %s differ only in case and are one column", path, fields[i].Name, f.Name)
+		fields[i] = batch.Field{Name: f.Name, Type: merged(fields[i].Type, f.Type)}
+	}
+	return fields
+}
+
+func (d *declaring) note(format string, args ...any) {
+	d.left = append(d.left, fmt.Sprintf(format, args...))
+}
 
 // parsed validates a document as strictly as records are, and returns it in Go's types, numbers as text.
 func parsed(document []byte) (any, error) {

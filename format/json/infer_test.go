@@ -2,6 +2,8 @@ package json
 
 import (
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"sluice/batch"
@@ -22,10 +24,11 @@ func TestTheSchemaFoundReadsItsRecords(t *testing.T) {
 				t.Fatal(file, err)
 			}
 		}
-		if len(n.Fields()) == 0 {
-			t.Fatal(file, "no fields")
+		fields, left := n.Fields()
+		if len(fields) == 0 || left != nil {
+			t.Fatal(file, "fields", fields, "left", left)
 		}
-		decodeAll(t, ddl(n.Fields()), values)
+		decodeAll(t, ddl(fields), values)
 	}
 }
 
@@ -52,10 +55,29 @@ func TestInference(t *testing.T) {
 		}
 	}
 	const want = "a DOUBLE, b STRING, c ARRAY<STRUCT<d: STRING>>, `z y` STRUCT<x: BIGINT, y: BOOLEAN>"
-	if got := ddl(n.Fields()); got != want {
-		t.Errorf("found %s, want %s", got, want)
+	if fields, left := n.Fields(); ddl(fields) != want || left != nil {
+		t.Errorf("found %s, want %s, left %q", ddl(fields), want, left)
 	}
-	if fields := new(Inference).Fields(); len(fields) > 0 {
+	if fields, _ := new(Inference).Fields(); len(fields) > 0 {
 		t.Errorf("nothing has %v", fields)
+	}
+}
+
+// D-9: what cannot be declared is left out, at every depth, and told.
+func TestInferenceOfWhatCannotBeDeclared(t *testing.T) {
+	var n Inference
+	for _, record := range []string{`{"A":1,"a":2.5,"":1,"h":{},"g":[{}],"n":{"BAR":1,"":2,"e":{}}}`, `{"N":{"bar":"x"}}`} {
+		if err := n.Add([]byte(record)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fields, left := n.Fields()
+	want := []string{"a field without a name", "A and a differ only in case and are one column", "N and n differ only in case and are one column",
+		"g has nothing but objects without fields", "h has nothing but objects without fields", "n.a field without a name",
+		"n.BAR and bar differ only in case and are one column", "n.e has nothing but objects without fields"}
+	slices.Sort(left)
+	slices.Sort(want)
+	if got := ddl(fields); got != "a DOUBLE, n STRUCT<bar: STRING>" || !slices.Equal(left, want) {
+		t.Errorf("found %s, left\n%s", got, strings.Join(left, "\n"))
 	}
 }
