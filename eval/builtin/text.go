@@ -20,9 +20,9 @@ var texts = map[string]func(*Spec) (Function, error){
 	"reverse":    newReverse,
 	"lpad":       newPad(true),
 	"rpad":       newPad(false),
-	"split_part": plain(splitPart), "substring_index": plain(substringIndex), "overlay": plain(overlay),
+	"split_part": plain(splitPart), "substring_index": plain(substringIndex), "overlay": newOverlay,
 	"array_join": newArrayJoin, "levenshtein": newLevenshtein, "find_in_set": plain(findInSet), "soundex": plain(soundex),
-	"chr": plain(chr), "unbase64": plain(unbase64),
+	"chr": plain(chr), "unbase64": newUnbase64,
 }
 
 // changing makes a function that changes the case of letters, by the full mappings of Unicode: ß becomes SS, and a sigma at
@@ -281,19 +281,21 @@ func substringIndex(args []batch.Column, i int, out *batch.Builder) *fault.Error
 	return nil
 }
 
-// overlay puts a text in the place of some characters of another one: text, replacement, position from 1, length (negative:
+// newOverlay puts a text in the place of some characters of another one: text, replacement, position from 1, length (negative:
 // that of the replacement).
-func overlay(args []batch.Column, i int, out *batch.Builder) *fault.Error {
-	text, by, position, length := args[0].Text(i), args[1].Text(i), int32At(&args[2], i), int32At(&args[3], i)
-	if length < 0 {
-		length = utf8.RuneCount(by)
-	}
-	var memory [128]byte
-	done := append(memory[:0], prefix(text, position-1)...)
-	done = append(done, by...)
-	done = append(done, from(text, position+length)...)
-	out.AppendText(done)
-	return nil
+func newOverlay(*Spec) (Function, error) {
+	var memory []byte
+	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
+		text, by, position, length := args[0].Text(i), args[1].Text(i), int32At(&args[2], i), int32At(&args[3], i)
+		if length < 0 {
+			length = utf8.RuneCount(by)
+		}
+		memory = append(memory[:0], prefix(text, position-1)...)
+		memory = append(memory, by...)
+		memory = append(memory, from(text, position+length)...)
+		out.AppendText(memory)
+		return nil
+	}), nil
 }
 
 // from is a text from character n on, counted from 1 or, where negative, from the end; 0 is the same as 1.
@@ -435,25 +437,27 @@ func chr(args []batch.Column, i int, out *batch.Builder) *fault.Error {
 	return nil
 }
 
-// unbase64 skips what is no character of base64, as MIME does. What is padded must be so to whole units.
-func unbase64(args []batch.Column, i int, out *batch.Builder) *fault.Error {
-	text := args[0].Text(i)
-	kept := make([]byte, 0, len(text))
-	padded, ok := 0, true
-	for _, c := range text {
-		switch {
-		case c == '=':
-			padded++
-		case c == '+' || c == '/' || c-'0' < 10 || (c|0x20)-'a' < 26:
-			ok = ok && padded == 0
-			kept = append(kept, c)
+// newUnbase64 skips what is no character of base64, as MIME does. What is padded must be so to whole units.
+func newUnbase64(*Spec) (Function, error) {
+	var kept, decoded []byte
+	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
+		padded, ok := 0, true
+		kept = kept[:0]
+		for _, c := range args[0].Text(i) {
+			switch {
+			case c == '=':
+				padded++
+			case c == '+' || c == '/' || c-'0' < 10 || (c|0x20)-'a' < 26:
+				ok = ok && padded == 0
+				kept = append(kept, c)
+			}
 		}
-	}
-	decoded := make([]byte, base64.RawStdEncoding.DecodedLen(len(kept)))
-	n, err := base64.RawStdEncoding.Decode(decoded, kept)
-	if err != nil || !ok || padded > 0 && (len(kept)+padded)%4 != 0 {
-		return fault.New(fault.ConversionInvalid, "the text is not written in base64")
-	}
-	out.AppendText(decoded[:n])
-	return nil
+		var err error
+		decoded, err = base64.RawStdEncoding.AppendDecode(decoded[:0], kept)
+		if err != nil || !ok || padded > 0 && (len(kept)+padded)%4 != 0 {
+			return fault.New(fault.ConversionInvalid, "the text is not written in base64")
+		}
+		out.AppendText(decoded)
+		return nil
+	}), nil
 }
