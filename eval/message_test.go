@@ -21,7 +21,7 @@ func TestMessages(t *testing.T) {
 	}
 	defer e.Close()
 	datadriven.RunTest(t, "testdata/messages.txt", func(t *testing.T, d *datadriven.TestData) string {
-		rows, err := sparkRows(t, e, "Europe/Berlin", d.Input)
+		rows, _, err := sparkRows(t, e, "Europe/Berlin", d.Input)
 		if err == nil {
 			return fmt.Sprintf("%q\n", rows)
 		}

@@ -198,13 +198,23 @@ func bindZipWith(c *call) value {
 		return wrong(c.pos)
 	}
 	pair := c.alias()
-	body, ok := c.lambda(2, parameter{typ: x, sql: "struct_extract(" + pair + ", 1)"}, parameter{typ: y, sql: "struct_extract(" + pair + ", 2)"})
+	body, ok := c.lambda(2, parameter{typ: x, sql: half(pair, 1, x)}, parameter{typ: y, sql: half(pair, 2, y)})
 	if !ok {
 		return wrong(c.pos)
 	}
 	a, b := c.args[0], c.args[1]
 	sql := fmt.Sprintf("CASE WHEN %[1]s IS NOT NULL AND %[2]s IS NOT NULL THEN list_transform(list_zip(%[1]s, %[2]s), lambda %[3]s: %[4]s) END", a.sql, b.sql, pair, stated(body).sql)
 	return derive(batch.ArrayOf(body.typ), sql, a, b, body)
+}
+
+// half is a member of a pair that DuckDB's list_zip made. Where an array ran out, it is NULL, but the members of a STRUCT are those
+// of some other element: CASE makes them NULL as well.
+func half(pair string, i int, typ batch.Type) string {
+	member := fmt.Sprintf("struct_extract(%s, %d)", pair, i)
+	if typ.Kind != batch.Struct {
+		return member
+	}
+	return fmt.Sprintf("CASE WHEN %[1]s IS NOT NULL THEN %[1]s END", member)
 }
 
 // entry understands a function of the key and the value of argument 0, a map.
