@@ -50,7 +50,8 @@ func (f *Flow) commit(b *pebble.Batch, a Advance, number, sync bool) (uint64, er
 	if err != nil {
 		return 0, err
 	}
-	if err := f.store.passing(a.Range, b); err != nil {
+	dropped, err := f.store.passing(a.Range, b)
+	if err != nil {
 		return 0, err
 	}
 	taken, err := f.takeLetters(b, a.Range)
@@ -61,6 +62,9 @@ func (f *Flow) commit(b *pebble.Batch, a Advance, number, sync bool) (uint64, er
 		return 0, err
 	}
 	f.store.passed(f, a.Range)
+	for _, d := range dropped {
+		f.store.files.drop(d.instance, d.files)
+	}
 	f.tookLetters(taken)
 	n := f.progress.next
 	f.progress = next

@@ -102,10 +102,10 @@ func (t *Table) check() error {
 			err = t.checkFloors()
 		}
 		if err == nil && t.record.Feed && t.feedFirst <= t.version.version {
-			err = t.checkChunks(kindChanges, t.feedFirst)
+			err = t.checkChunks(kindChanges, t.feedFirst, 0)
 		}
 	} else if !t.record.Replaced {
-		err = t.checkChunks(kindAppends, max(1, t.trimmed.first))
+		err = t.checkAppends()
 	}
 	for flow, r := range t.readers {
 		if err == nil {
@@ -248,11 +248,10 @@ func (t *Table) checkFloors() error {
 	return err
 }
 
-// checkChunks walks the commits from first to the table's version.
-func (t *Table) checkChunks(kind byte, first int64) error {
+// checkChunks walks the commits from first to the table's version. So many rows come before.
+func (t *Table) checkChunks(kind byte, first, rows int64) error {
 	s, id := t.store, t.record.Instance
 	want := batch.Offset{At: first}
-	rows := t.trimmed.rows
 	err := s.each(s.db, idKey(kind, id), prefixEnd(idKey(kind, id)), func(k, v []byte) error {
 		c, err := parseChunk(v)
 		if err != nil {

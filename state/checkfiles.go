@@ -74,3 +74,44 @@ func (t *Table) checkFile(f *tableFile) error {
 	}
 	return nil
 }
+
+// checkAppends walks the commits of an append table, those in files first.
+func (t *Table) checkAppends() error {
+	first, rows := max(1, t.trimmed.first), t.trimmed.rows
+	want := batch.Offset{At: first}
+	for i, f := range t.live {
+		if i > 0 && f.first != want && f.first != (batch.Offset{At: want.At + 1}) || i == 0 && want.Less(f.first) || f.last.Less(want) {
+			return fmt.Errorf("file %s begins at %v, after %v", f.id.fileName(), f.first, want)
+		}
+		n, err := t.checkPlaces(f, want)
+		if err != nil {
+			return err
+		}
+		rows += n
+		want = batch.Offset{At: f.last.At, Index: f.last.Index + 1}
+	}
+	return t.checkChunks(kindAppends, max(first, t.sealedTo()+1), rows)
+}
+
+// checkPlaces walks the rows of a file from a place on, and counts them.
+func (t *Table) checkPlaces(f *tableFile, want batch.Offset) (n int64, err error) {
+	r, err := t.store.openFile(&t.record.Schema, f, nil, want, batch.Offset{At: t.version.version + 1}, true)
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	for {
+		rows, err := r.rows()
+		if err != nil || rows.Len == 0 {
+			return n, err
+		}
+		for i := range rows.Len {
+			at := placeOf(&rows, i)
+			if at != want && at != (batch.Offset{At: want.At + 1}) {
+				return n, fmt.Errorf("file %s has a row at %v, after %v", f.id.fileName(), at, want)
+			}
+			want = batch.Offset{At: at.At, Index: at.Index + 1}
+		}
+		n += int64(rows.Len)
+	}
+}

@@ -21,7 +21,7 @@ var crashAt = flag.Int("crash", 0, "of TestCrashAtEveryWrite: this write alone")
 
 // TestCrashAtEveryWrite lets the power fail before the k-th write to the disk, for every k, in the life of a store: batches of
 // table flows, planned and delivered batches of a sink flow, a once flow that finishes, groups that spill, checkpoint resets, full
-// refreshes, records that go into quarantine, are edited, replayed or forgotten, and leave it, a change feed that is trimmed or written ahead of its commit, a schema that grows, a new reader's copy. Of what was written and not synced nothing,
+// refreshes, tails that become files, records that go into quarantine, are edited, replayed or forgotten, and leave it, a change feed that is trimmed or written ahead of its commit, a schema that grows, a new reader's copy. Of what was written and not synced nothing,
 // a random half, or everything reaches the disk.
 //
 // What is found then must be exactly what the store was after one of the steps: not before the last one that had been acknowledged as
@@ -229,6 +229,7 @@ var steps = slices.Concat(
 	[]step{
 		{name: "batch", do: func(l *life) { l.batch(l.ticks, l.live, 5, false) }},
 		{name: "append", do: func(l *life) { l.batch(l.events, l.load, 3, false) }},
+		{name: "the tail becomes files", do: (*life).seal},
 		{name: "a tie, a late row, a replaced key", do: func(l *life) { l.batch(l.ticks, l.live, 4, false) }},
 		{name: "plan", do: (*life).plan, durable: true},
 		{name: "deliver", do: (*life).deliver, durable: true},
@@ -242,6 +243,7 @@ var steps = slices.Concat(
 		}, durable: true},
 		{name: "an order", do: func(l *life) { l.mended(l.load.OrderReplay(Chosen{})) }, durable: true},
 		{name: "a replay", do: (*life).replay},
+		{name: "the tail becomes files", do: (*life).seal},
 		{name: "records forgotten", do: func(l *life) { l.mended(l.live.Forget(Chosen{})) }, durable: true},
 		{name: "plan", do: (*life).plan, durable: true},
 		{name: "checkpoint reset of one who has a plan", do: func(l *life) { ok(l.t, l.s.Reset(nil, []string{"pub"})); l.define(0) }, durable: true},
@@ -274,6 +276,7 @@ var steps = slices.Concat(
 		{name: "a column leaves", do: func(l *life) { l.define(3) }, durable: true, defines: true},
 		{name: "batch", do: func(l *life) { l.batch(l.ticks, l.live, 7, false) }},
 		{name: "append", do: func(l *life) { l.batch(l.events, l.load, 3, false) }},
+		{name: "the tail becomes files", do: (*life).seal},
 		{name: "plan", do: (*life).plan, durable: true},
 		{name: "deliver", do: (*life).deliver, durable: true},
 		{name: "close and open", do: func(l *life) { l.close(); l.open(l.definition) }, durable: true},
@@ -311,7 +314,7 @@ func (l *life) open(definition int) {
 		fatal = func(err error) { l.t.Errorf("store failed: %v", err) }
 	}
 	var err error
-	l.s, err = Open(Options{Dir: "db", FS: l.fs, Pipeline: "p", MemTableSize: 256 << 10, FloorBudget: l.floors, FeedAhead: l.floors, OnFault: fatal})
+	l.s, err = Open(Options{Dir: "db", FS: l.fs, Sealer: plainSealer{l.fs}, FileSize: 100, Pipeline: "p", MemTableSize: 256 << 10, FloorBudget: l.floors, FeedAhead: l.floors, OnFault: fatal})
 	ok(l.t, err)
 	l.define(definition)
 }
@@ -355,6 +358,9 @@ func (l *life) subscribe(f *Flow) {
 		ok(l.t, f.SetStart(start))
 	}
 }
+
+// seal does what nobody sees.
+func (l *life) seal() { ok(l.t, l.s.Seal(context.Background())) }
 
 func (l *life) sync() { ok(l.t, l.s.Sync(context.Background())) }
 

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 
 	"sluice/batch"
 	"sluice/fault"
@@ -19,6 +20,7 @@ type fileWriter struct {
 
 	pending batch.Columns // the next rows
 	end     bool
+	reading error // why the rows broke off
 	written []*tableFile
 }
 
@@ -62,6 +64,7 @@ func (w *fileWriter) write(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
 			w.abandon()
+			err = w.coded(err)
 		}
 	}()
 	for {
@@ -81,6 +84,15 @@ func (w *fileWriter) write(ctx context.Context) (err error) {
 	return w.t.store.files.settle(w.written)
 }
 
+// coded is an error of the disk with a code. It does not end the store: what was to be written is still where it was.
+func (w *fileWriter) coded(err error) error {
+	var known *fault.Error
+	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || w.reading != nil {
+		return err
+	}
+	return w.t.store.failed(err)
+}
+
 // abandon deletes what was written.
 func (w *fileWriter) abandon() {
 	for _, f := range w.written {
@@ -92,9 +104,8 @@ func (w *fileWriter) abandon() {
 // peek has the next rows in pending.
 func (w *fileWriter) peek() (err error) {
 	if w.pending.Len == 0 && !w.end {
-		if w.pending, err = w.next(); err == nil {
-			w.end = w.pending.Len == 0
-		}
+		w.pending, err = w.next()
+		w.reading, w.end = err, w.pending.Len == 0
 	}
 	return err
 }

@@ -33,7 +33,7 @@ const (
 	kindCommit     = 'j' // instance u32, commit u64: commitRecord of an append table
 	kindAppends    = 'a' // instance u32, commit u64, ordinal u32: chunk
 	kindTrim       = 'w' // instance u32: trimRecord
-	kindFile       = 'l' // instance u32, epoch u64, number u32: fileRecord
+	kindFile       = 'i' // instance u32, epoch u64, number u32: fileRecord
 	kindUpdate     = 'u' // instance u32, version u64: updateRecord of a table with windows
 	kindDigest     = 'x' // instance u32: digestRecord
 	kindChanges    = 'h' // instance u32, commit u64, ordinal u32: chunk of the change feed

@@ -93,7 +93,7 @@ func (t *Table) reading(from batch.Position, limit batch.Limit, columns []string
 		return nil, err
 	}
 	if t.record.Replaced {
-		return nil, fault.New(fault.InternalError, "table %s has no rows in an order that a flow could follow: its windows are replaced", t.name)
+		return nil, notAppends(t.name)
 	}
 	r := &reading{t: t, record: t.record, last: t.version.version, from: at, at: at, rows: limit.Rows, bytes: limit.Bytes}
 	r.until = batch.Offset{At: r.last + 1}
@@ -137,21 +137,23 @@ func (r *reading) commits(kind byte) error {
 	if !r.at.Less(r.until) {
 		return nil
 	}
-	it, err := s.db.NewIter(&pebble.IterOptions{
-		LowerBound: chunkKey(kind, id, batch.Offset{At: r.at.At}),
-		UpperBound: chunkKey(kind, id, batch.Offset{At: r.last + 1}),
-	})
+	pin := s.files.pin()
+	defer s.files.unpin(pin)
+	files, it, err := r.look(kind)
 	if err != nil {
 		return s.readFailed(err)
 	}
 	defer it.Close()
+	if err := r.files(files); err != nil || r.full || !r.at.Less(r.until) {
+		return err
+	}
 	ok := it.SeekLT(chunkKey(kind, id, batch.Offset{At: r.at.At, Index: r.at.Index + 1})) || it.First()
 	for !r.full && r.at.Less(r.until) {
 		if !ok || r.at.Less(chunkAt(it.Key())) {
 			return r.missing(it.Error())
 		}
 		start := chunkAt(it.Key())
-		rows, err := r.chunk(it, start)
+		rows, err := r.chunkOf(it, start)
 		if err != nil {
 			return err
 		}
@@ -168,6 +170,20 @@ func (r *reading) commits(kind byte) error {
 	return nil
 }
 
+// look takes the files, and the chunks of the same moment.
+func (r *reading) look(kind byte) (files []*tableFile, it *pebble.Iterator, err error) {
+	r.t.mu.Lock()
+	defer r.t.mu.Unlock()
+	if kind == kindAppends {
+		files = r.t.live
+	}
+	it, err = r.t.store.db.NewIter(&pebble.IterOptions{
+		LowerBound: chunkKey(kind, r.record.Instance, batch.Offset{At: r.at.At}),
+		UpperBound: chunkKey(kind, r.record.Instance, batch.Offset{At: r.last + 1}),
+	})
+	return files, it, err
+}
+
 // missing says why there is no chunk where there should be one: retention was faster, or the store is damaged.
 func (r *reading) missing(err error) error {
 	if err != nil {
@@ -181,17 +197,22 @@ func (r *reading) missing(err error) error {
 	return r.t.store.fail(r.t.store.corrupt("table %s has no rows at %s of %d commits", r.t.name, r.at, r.last))
 }
 
-// chunk reads what is wanted of the chunk the iterator stands at, moves r.at, and returns the chunk's rows.
-func (r *reading) chunk(it *pebble.Iterator, start batch.Offset) (int, error) {
-	s := r.t.store
+// chunkOf reads what is wanted of the chunk the iterator stands at.
+func (r *reading) chunkOf(it *pebble.Iterator, start batch.Offset) (int, error) {
 	v, err := it.ValueAndErr()
 	if err != nil {
-		return 0, s.readFailed(err)
+		return 0, r.t.store.readFailed(err)
 	}
 	c, err := parseChunk(v)
 	if err != nil {
-		return 0, s.readFailed(err)
+		return 0, r.t.store.readFailed(err)
 	}
+	return r.chunk(c, start, len(v))
+}
+
+// chunk reads what is wanted of a chunk of some bytes, moves r.at, and returns the chunk's rows.
+func (r *reading) chunk(c chunk, start batch.Offset, size int) (_ int, err error) {
+	s := r.t.store
 	from, to := int(r.at.Index-start.Index), c.rows
 	if from >= to {
 		return c.rows, nil
@@ -199,10 +220,10 @@ func (r *reading) chunk(it *pebble.Iterator, start batch.Offset) (int, error) {
 	if r.until.At == start.At {
 		to = min(to, int(r.until.Index-start.Index))
 	}
-	if to = r.within(&c, from, to, len(v)); to == from {
+	if to = r.within(&c, from, to, size); to == from {
 		return c.rows, nil
 	}
-	if err := r.take(&c, start, from, to, len(v)); err != nil {
+	if err := r.take(&c, start, from, to, size); err != nil {
 		return 0, s.readFailed(err)
 	}
 	if r.time, err = r.timeOf(start.At); err != nil {
@@ -297,7 +318,7 @@ func (r *reading) copied(flow uint32, sub readerRecord) error {
 	defer it.Close()
 	r.at.At = sub.From
 	for ok := it.SeekLT(copyKey(id, flow, r.at.Index+1)) || it.First(); ok && !r.full && r.at.Less(r.until); ok = it.Next() {
-		if _, err := r.chunk(it, batch.Offset{At: sub.From, Index: copyOrdinal(it.Key())}); err != nil {
+		if _, err := r.chunkOf(it, batch.Offset{At: sub.From, Index: copyOrdinal(it.Key())}); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,8 @@ import (
 // accepts any definition for a table that was reset (FR-17). Flow objects stay valid. Readers of a table that is reset
 // find SOURCE_RESET unless they are reset with it (D-28).
 func (s *Store) Reset(tables, flows []string) error {
+	s.sealing.Lock()
+	defer s.sealing.Unlock()
 	b := s.db.NewBatch()
 	defer b.Close()
 	generations, err := s.generations()

@@ -78,7 +78,7 @@ func (s *Snapshot) Scan(name string, columns []string, part, parts int) (*Scan, 
 	from, to := shardKey(kindRows, r.Instance, shards*part/parts), shardKey(kindRows, r.Instance, shards*(part+1)/parts)
 	if r.Keyed {
 		scan.rows = newRowDecoder(&r.Schema, scan.ids)
-	} else if from, to, err = s.commits(r.Instance, part, parts); err != nil {
+	} else if from, to, err = s.commits(scan, r.Instance, part, parts); err != nil {
 		return nil, err
 	}
 	if scan.it, err = s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to}); err != nil {
@@ -94,8 +94,9 @@ func (s *Snapshot) scan(r *tableRecord, name string, columns []string) (*Scan, e
 	return &Scan{store: s.store, schema: &r.Schema, ids: ids}, err
 }
 
-// commits bounds the chunks of a part of an append table, cut so that each has about as many commits.
-func (s *Snapshot) commits(instance uint32, part, parts int) (from, to []byte, err error) {
+// commits has a scan read a part of an append table, cut so that each part has about as many commits: its files, and then the chunks
+// between two keys.
+func (s *Snapshot) commits(scan *Scan, instance uint32, part, parts int) (from, to []byte, err error) {
 	v, err := s.store.tableVersion(s.db, instance)
 	if err != nil {
 		return nil, nil, err
@@ -106,10 +107,15 @@ func (s *Snapshot) commits(instance uint32, part, parts int) (from, to []byte, e
 	}
 	first := max(1, trimmed.first)
 	n := v.version + 1 - first
-	bound := func(part int) []byte {
-		return chunkKey(kindAppends, instance, batch.Offset{At: first + n*int64(part)/int64(parts)})
+	bound := func(part int) batch.Offset { return batch.Offset{At: first + n*int64(part)/int64(parts)} }
+	scan.from, scan.to = bound(part), bound(part+1)
+	live, _, err := s.store.filesOf(s.db, instance)
+	for _, f := range live {
+		if !f.last.Less(scan.from) && f.first.Less(scan.to) {
+			scan.files = append(scan.files, f)
+		}
 	}
-	return bound(part), bound(part + 1), nil
+	return chunkKey(kindAppends, instance, scan.from), chunkKey(kindAppends, instance, scan.to), err
 }
 
 // Scan is a reader of a snapshot's table, used by one goroutine.
@@ -128,8 +134,8 @@ type Scan struct {
 	taken int
 
 	files    []*tableFile // to be read first
-	from, to batch.Offset
-	reader   *fileReader // of the first of them
+	from, to batch.Offset // of an append table
+	reader   *fileReader  // of the first of them
 }
 
 // scanRows is what Next returns when it may choose.
@@ -276,7 +282,11 @@ func (s *Scan) load(max int, first bool) (batch.Columns, error) {
 // fileRows are further rows of the first file; none, when it is at its end and was taken away.
 func (s *Scan) fileRows() (batch.Columns, error) {
 	if s.reader == nil {
-		r, err := s.store.openFile(s.schema, s.files[0], s.ids, s.from, s.to, false)
+		f, from, to := s.files[0], s.from, s.to
+		if !f.first.Less(from) && f.last.Less(to) {
+			from, to = batch.Offset{}, batch.Offset{} // all of it
+		}
+		r, err := s.store.openFile(s.schema, f, s.ids, from, to, false)
 		if err != nil {
 			return batch.Columns{}, err
 		}

@@ -25,6 +25,7 @@ type Options struct {
 	Sealer       Sealer              // writes and reads the files of tables; without one there are none to come
 	Files        string              // folder of those files, as the Sealer knows it; "" is files in Dir
 	FilesFS      vfs.FS              // the disk it is on; nil is FS
+	SealAt       int64               // bytes of the tail of an append table at which it is written to files; 0 is 128 MiB
 	FileSize     int64               // bytes in memory of the rows of a file, about; 0 is 128 MiB
 	Pipeline     string              // the pipeline the store belongs to; another one's store is refused
 	ReadOnly     bool                // for status and query beside a stopped daemon: takes the lock, writes nothing
@@ -47,6 +48,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.FloorBudget, 256<<20)
 	setDefault(&o.FeedAhead, 4<<20)
 	setDefault(&o.KeptEvents, 100_000)
+	setDefault(&o.SealAt, 128<<20)
 	setDefault(&o.FileSize, 128<<20)
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -99,6 +101,8 @@ type Store struct {
 	failing  sync.Once    // reports it
 	floors   atomic.Int64 // bytes of memory the floors of all tables take
 	events   eventLog
+
+	sealing sync.Mutex // held while a tail is written to files, and during a reset; taken first
 
 	ids sync.Mutex // held while numbers are taken (allocate)
 

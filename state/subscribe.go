@@ -105,7 +105,7 @@ func (t *Table) subscription(f *Flow, feed bool) (r readerRecord, known bool, er
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.record.Replaced {
-		return r, false, fault.New(fault.InternalError, "table %s has no rows in an order that a flow could follow: its windows are replaced", t.name)
+		return r, false, notAppends(t.name)
 	}
 	at, err := t.place(position)
 	if err != nil {

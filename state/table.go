@@ -52,19 +52,20 @@ type Table struct {
 
 	floorBytes atomic.Int64 // of memory
 
-	mu        sync.Mutex
-	record    tableRecord
-	version   tableVersion
-	trimmed   trimRecord
-	digest    *digest.Sum  // of the rows, where it is kept
-	live      []*tableFile // that the table has; of an append table in the order of their rows
-	past      []*tableFile // that older versions have, in the order of their removal; of a table with windows
-	feedFirst int64        // first commit the change feed still has
-	trimmedAt int64        // rows written in all when something was trimmed last
-	readers   map[uint32]*tableReader
-	changed   chan struct{} // closed and replaced at every commit somebody waits for
-	waiting   bool
-	gone      error // the table was reset, or the store closed
+	mu          sync.Mutex
+	record      tableRecord
+	version     tableVersion
+	trimmed     trimRecord
+	digest      *digest.Sum  // of the rows, where it is kept
+	live        []*tableFile // that the table has; of an append table in the order of their rows
+	past        []*tableFile // that older versions have, in the order of their removal; of a table with windows
+	sealedBytes int64        // of an append table: bytes of its commits that are in files
+	feedFirst   int64        // first commit the change feed still has
+	trimmedAt   int64        // rows written in all when something was trimmed last
+	readers     map[uint32]*tableReader
+	changed     chan struct{} // closed and replaced at every commit somebody waits for
+	waiting     bool
+	gone        error // the table was reset, or the store closed
 }
 
 // tableReader is a subscribed flow.
@@ -161,10 +162,26 @@ func (t *Table) load() (err error) {
 	if t.live, t.past, err = s.filesOf(s.db, t.record.Instance); err != nil {
 		return err
 	}
+	if t.sealedBytes, err = t.bytesUpTo(t.sealedTo()); err != nil {
+		return err
+	}
 	if err := t.dropAhead(); err != nil {
 		return err
 	}
 	return t.loadReaders()
+}
+
+// bytesUpTo is how many bytes the commits of an append table have, up to one of them.
+func (t *Table) bytesUpTo(commit int64) (int64, error) {
+	v, err := t.store.get(t.store.db, commitKey(t.record.Instance, commit))
+	if err != nil || v == nil {
+		return t.trimmed.bytes, err
+	}
+	c, err := decodeCommit(v)
+	if err != nil {
+		return 0, t.store.readFailed(err)
+	}
+	return c.bytes, nil
 }
 
 // tableVersion reads what the commits of a table left.
@@ -395,6 +412,9 @@ func (t *Table) committed(v tableVersion, d *digest.Sum) {
 	defer t.mu.Unlock()
 	t.version, t.digest = v, d
 	t.wake()
+	if t.appends() && v.bytes-t.sealedBytes >= t.store.o.SealAt {
+		t.store.worker.call()
+	}
 }
 
 func (t *Table) wake() {

@@ -40,17 +40,25 @@ const (
 )
 
 // passing is called with the batch by which a flow moves over a range. Tables that are read drop what every reader has
-// committed; the removal goes into b. The flow's own new position counts from the next time on, when it is known to be
+// committed; the removal goes into b, and the files are deleted later. The flow's own new position counts from the next time on, when it is known to be
 // committed.
-func (s *Store) passing(r batch.Range, b *pebble.Batch) error {
+func (s *Store) passing(r batch.Range, b *pebble.Batch) (dropped []droppedFiles, err error) {
 	for _, split := range r.Splits {
 		if t := s.openTable(split.Split); t != nil {
-			if err := t.trim(b); err != nil {
-				return err
+			files, err := t.trim(b)
+			if err != nil {
+				return nil, err
 			}
+			dropped = append(dropped, files)
 		}
 	}
-	return nil
+	return dropped, nil
+}
+
+// droppedFiles are files that a table does not have any more once a batch is committed.
+type droppedFiles struct {
+	instance uint32
+	files    []*tableFile
 }
 
 // passed is called when that batch was committed.
@@ -74,11 +82,11 @@ func (s *Store) openTable(name string) *Table {
 }
 
 // trim removes what no subscribed reader needs: copies that were read, change feed, and, where retention says so, appends.
-func (t *Table) trim(b *pebble.Batch) error {
+func (t *Table) trim(b *pebble.Batch) (droppedFiles, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.readers) == 0 {
-		return nil
+		return droppedFiles{}, nil
 	}
 	low := t.version.version + 1
 	for flow, r := range t.readers {
@@ -93,7 +101,7 @@ func (t *Table) trim(b *pebble.Batch) error {
 	case !t.record.Keyed && t.retention == RetainConsumed && t.worthTrimming(low-t.trimmed.first, t.version.rows):
 		return t.trimAppends(b, low)
 	}
-	return nil
+	return droppedFiles{}, nil
 }
 
 // worthTrimming judges a trim of some commits, when so many rows have been written in all.
@@ -113,35 +121,42 @@ func (t *Table) trimFeed(b *pebble.Batch, low int64) {
 	t.feedFirst = low
 }
 
-// trimAppends removes the commits before first.
-func (t *Table) trimAppends(b *pebble.Batch, first int64) error {
+// trimAppends removes the commits before first: their chunks, and files that have no others. Of a file that has both nobody sees the rows
+// that are gone.
+func (t *Table) trimAppends(b *pebble.Batch, first int64) (dropped droppedFiles, err error) {
 	id := t.record.Instance
 	v, err := t.store.get(t.store.db, commitKey(id, first-1))
 	if err != nil || v == nil {
-		return err
+		return dropped, err
 	}
 	c, err := decodeCommit(v)
 	if err != nil {
-		return t.store.readFailed(err)
+		return dropped, t.store.readFailed(err)
 	}
+	dropped.instance = id
+	for len(t.live) > 0 && t.live[0].last.At < first {
+		must(b.Delete(fileKey(id, t.live[0].id), nil))
+		dropped.files, t.live = append(dropped.files, t.live[0]), t.live[1:]
+	}
+	t.sealedBytes = max(t.sealedBytes, c.bytes)
 	r := trimRecord{first, c.rows, c.bytes}
 	must(b.DeleteRange(idKey(kindAppends, id), chunkKey(kindAppends, id, batch.Offset{At: first}), nil))
 	must(b.DeleteRange(idKey(kindCommit, id), commitKey(id, first), nil))
 	must(b.Set(idKey(kindTrim, id), r.encode(), nil))
 	t.trimmed = r
-	return nil
+	return dropped, nil
 }
 
 // trimOld removes the commits of an append table that are older than its retention allows at the given time. It is
 // called with the batch of the next commit.
-func (t *Table) trimOld(b *pebble.Batch, now int64) error {
+func (t *Table) trimOld(b *pebble.Batch, now int64) (dropped droppedFiles, err error) {
 	if t.retention != RetainFor || now == 0 {
-		return nil
+		return dropped, nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	first := int64(0)
-	err := t.store.eachOf(t.store.db, idKey(kindCommit, t.record.Instance), func(k, v []byte) error {
+	err = t.store.eachOf(t.store.db, idKey(kindCommit, t.record.Instance), func(k, v []byte) error {
 		c, err := decodeCommit(v)
 		if err != nil {
 			return err
@@ -153,10 +168,10 @@ func (t *Table) trimOld(b *pebble.Batch, now int64) error {
 		return nil
 	})
 	if err != nil && err != errEnough {
-		return err
+		return dropped, err
 	}
 	if !t.worthTrimming(first-t.trimmed.first, t.version.rows) {
-		return nil
+		return dropped, nil
 	}
 	return t.trimAppends(b, first)
 }

@@ -2,7 +2,8 @@ package state
 
 import "context"
 
-// worker does what need not be done at once: it deletes files that nobody needs any more. It sleeps until it is called.
+// worker does what need not be done at once: it writes large tails to files, and deletes files that nobody needs any more. It sleeps until
+// it is called.
 type worker struct {
 	store *Store
 	calls chan struct{}
@@ -37,6 +38,7 @@ func (w *worker) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-w.calls:
+			w.store.sealDue(ctx)
 			w.store.files.clean(ctx)
 		}
 	}

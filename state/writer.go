@@ -26,6 +26,7 @@ type Writer struct {
 	feed    *feedWriter
 	digest  *digest.Sum // of the rows as they will be, nil where it is not kept
 	done    bool
+	dropped droppedFiles
 	out     Committed
 }
 
@@ -124,6 +125,7 @@ func (w *Writer) Commit(f *Flow, a Advance) (Committed, error) {
 	if err != nil {
 		return Committed{}, err
 	}
+	w.t.store.files.drop(w.dropped.instance, w.dropped.files)
 	if w.changed {
 		w.t.committed(w.version, w.digest)
 	}
@@ -151,7 +153,8 @@ func (w *Writer) finish(now int64) error {
 	if w.feed != nil || !w.t.record.Keyed {
 		must(w.b.Set(commitKey(id, w.commit), log.encode(), nil))
 	}
-	if err := w.t.trimOld(w.b, now); err != nil {
+	var err error
+	if w.dropped, err = w.t.trimOld(w.b, now); err != nil {
 		return err
 	}
 	must(w.b.Set(idKey(kindVersion, id), w.version.encode(), nil))
