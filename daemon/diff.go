@@ -233,6 +233,8 @@ func (c *change) text(name string) string {
 		}
 	}
 	switch {
+	case name == plan.PartZone:
+		return fmt.Sprintf("%s: %s before, %s now", name, c.was, c.Text)
 	case c.was == "":
 		return name + " is new"
 	case c.Text == "":

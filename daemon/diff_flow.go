@@ -43,6 +43,9 @@ func warnOnce(edits []Edit) {
 
 // flowEdit judges one part of a flow that changed; none is an option that was spelt out with its default.
 func (d *diff) flowEdit(f *plan.Flow, stored *state.StoredFlow, name string, c *change) (e Edit, ok bool) {
+	if name == plan.PartZone && c.was == "" { // a store of an older version says nothing about it
+		return e, false
+	}
 	text := c.text(name)
 	kind := option.Applies
 	if what, isOption := strings.CutPrefix(name, plan.PrefixOption); isOption {

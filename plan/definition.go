@@ -35,6 +35,7 @@ const (
 	PartComment    = "comment"
 	PartSchema     = "schema"
 	PartFormat     = "format" // of a sink
+	PartZone       = "spark.sql.session.timeZone"
 	PrefixOption   = "option "
 	PrefixCheck    = "expectation "
 	PrefixProperty = "property "
@@ -78,6 +79,7 @@ func (p *planner) definition(f *catalog.Flow) Definition {
 		put(PartTarget, TargetSink+f.Sink.Name)
 	}
 	put(PartQuery, queryWithoutOptions(f))
+	put(PartZone, p.Zone)
 	put(PartOnce, yes(f.Body.Once))
 	put(PartByName, yes(f.Body.ByName))
 	for _, s := range f.Body.Sequence {

@@ -102,6 +102,28 @@ func TestEveryEdit(t *testing.T) {
 	}
 }
 
+// D-62: another time zone changes what every flow computes, and is told.
+func TestAnotherTimeZoneIsAnEdit(t *testing.T) {
+	dir := project(t, "CREATE STREAMING TABLE t AS SELECT CAST(at AS TIMESTAMP) AS at FROM STREAM read_files('a.json', format => 'json', schema => 'at STRING');",
+		map[string]string{"a.json": `{"at":"2024-01-01T00:00:00"}` + "\n"})
+	must(t, "run", "--spec", dir)
+	if code, out, _ := command("diff", "--spec", dir, "--set", "spark.sql.session.timeZone=UTC"); code != exitOK || strings.Contains(out, "in place") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	tokyo := []string{"--spec", dir, "--set", "spark.sql.session.timeZone=Asia/Tokyo"}
+	const want = "spark.sql.session.timeZone: UTC before, Asia/Tokyo now"
+	if code, out, _ := command(append([]string{"diff"}, tokyo...)...); code != exitOK || !strings.Contains(out, want) || !strings.Contains(out, "in place") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	code, _, told := command(append([]string{"run"}, tokyo...)...)
+	if code != exitOK || !strings.Contains(told, "QUERY_FINGERPRINT_CHANGED") {
+		t.Errorf("exit %d\n%s", code, told)
+	}
+	if code, out, _ := command(append([]string{"diff"}, tokyo...)...); code != exitOK || strings.Contains(out, "in place") {
+		t.Errorf("after the start: exit %d\n%s", code, out)
+	}
+}
+
 // diffRow is a row of diff -o json.
 type diffRow struct {
 	Kind, Name, Verdict, Position, Text, Command string
