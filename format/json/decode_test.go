@@ -9,8 +9,10 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"sluice/batch"
+	"sluice/fault"
 	"sluice/format"
 	"sluice/format/formattest"
+	"sluice/option"
 )
 
 // TestDecode runs the cases of testdata/decode.txt: what each record becomes, or why it is bad.
@@ -77,4 +79,15 @@ func records(t *testing.T, input string) [][]byte {
 		out = append(out, []byte(line))
 	}
 	return out
+}
+
+// Spark's options for documents of several lines say what to do instead, and what they are without being given is taken.
+func TestLinesAreRecords(t *testing.T) {
+	for _, c := range [][2]string{{"multiLine", "false"}, {"lineSep", "\n"}, {"lineSep", "\r\n"}, {"multiLine", "true"}, {"lineSep", "|"}} {
+		v, problems := ReadOptions().Parse("read_files", []option.Given{{Name: c[0], Value: c[1]}}, fault.Pos{})
+		problems = append(problems, Validate(v, fault.Pos{})...)
+		if refused := c[1] == "true" || c[1] == "|"; refused != fault.Of(problems.Err(), fault.InvalidOption) || refused != (len(problems) == 1) {
+			t.Errorf("%v: %v", c, problems)
+		}
+	}
 }

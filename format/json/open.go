@@ -12,6 +12,8 @@ import (
 func ReadOptions() option.Set {
 	return slices.Concat(option.Set{
 		{Name: "numbers_as_strings", Kind: option.Bool, Default: "false", Doc: `Take numbers in quotes, such as "1", for numeric columns (D-8).`},
+		{Name: "multiLine", Kind: option.Bool, Default: "false", Doc: "A record is a line of a file; records of several lines are refused."},
+		{Name: "lineSep", Default: "\n", Blank: true, Doc: "What ends the lines of a file: a newline, with or without a carriage return."},
 		format.TimestampUnitOption,
 		format.CorruptRecordOption,
 		format.RescuedDataOption,
@@ -22,6 +24,21 @@ func ReadOptions() option.Set {
 func Validate(v option.Values, at fault.Pos) (problems fault.List) {
 	if _, err := format.ParseTimes(true, v.String); err != nil {
 		problems = append(problems, fault.From(err).At(at))
+	}
+	for _, o := range []struct {
+		name  string
+		wrong bool
+		hint  string
+	}{
+		{"multiLine", v.Bool("multiLine"), "write each object in a line of its own: jq -c '.[]' does so with a file that is one array, jq -c . with others"},
+		{"lineSep", v.String("lineSep") != "\n" && v.String("lineSep") != "\r\n", "end records with newlines"},
+	} {
+		if g, _ := v.Given(o.name); o.wrong {
+			if g.Pos.IsValid() {
+				at = g.Pos
+			}
+			problems = append(problems, fault.New(fault.InvalidOption, "option %q: a record of JSON is a line that ends with a newline", o.name).At(at).WithHint("%s", o.hint))
+		}
 	}
 	return problems
 }
