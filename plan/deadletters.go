@@ -35,7 +35,7 @@ func (p *planner) sendLetters(of *Flow, options option.Values) {
 		return
 	}
 	f := &Flow{Name: sink.Name, Comment: sink.Comment, Pos: topic.Pos, Sink: sink, Query: query, Text: letterQuery, Upstream: []string{of.Name}, Fingerprint: sum(letterQuery)}
-	f.Input = Input{Kind: FromDeadLetters, Name: "dead letters of " + of.Name, Flow: of, Stream: true}
+	f.Input = Input{Kind: FromDeadLetters, Name: of.Name, Flow: of, Stream: true}
 	for _, c := range LetterFields() {
 		f.Input.Columns = append(f.Input.Columns, source.Column{Field: c})
 	}

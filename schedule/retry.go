@@ -20,12 +20,9 @@ type tries struct {
 	since time.Time
 }
 
-// next says whether a flow that failed with code is tried again, and after which wait (D-51): external faults for ever in
+// next says whether a flow that failed with code, which is one to try again after, is tried again, and after which wait (D-51): external faults for ever in
 // continuous mode and up to timeout in triggered mode, other retryable ones twice, the rest never.
 func (t *tries) next(code *fault.Code, continuous bool, timeout time.Duration) (time.Duration, bool) {
-	if code.Retry != fault.Backoff {
-		return 0, false
-	}
 	if t.count == 0 {
 		t.since = time.Now()
 	}

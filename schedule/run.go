@@ -254,9 +254,11 @@ func (r *run) runJob(take, do context.Context, j Job) {
 		if j.Batches() > before {
 			attempts = tries{}
 		}
-		wait, again := attempts.next(failure.Code, r.Continuous, r.RetryTimeout)
-		if !again && r.Continuous && j.Flow.Input.Flow != nil && failure.Code.Class == fault.External {
-			wait, again = mostWait, true // its topic is mended outside, and nobody restarts the pipeline for it
+		// The topic of dead letters is mended outside, and nobody restarts a pipeline for it.
+		outside := r.Continuous && j.Flow.Input.Flow != nil && failure.Code.Class == fault.External
+		wait, again := time.Duration(0), false
+		if outside || failure.Code.Retry == fault.Backoff {
+			wait, again = attempts.next(failure.Code, r.Continuous, r.RetryTimeout)
 		}
 		if !again || take.Err() != nil {
 			r.Board.set(name, eventlog.Failed, "", failure, 0)

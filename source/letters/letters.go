@@ -24,6 +24,9 @@ type Config struct {
 // Source implements source.Source.
 type Source struct{ Config }
 
+// most bounds the letters of a batch: each is a record with a dozen headers, which take room that the size of a letter does not tell.
+const most = 1024
+
 // New returns a source. It holds nothing that must be freed.
 func New(c Config) *Source { return &Source{c} }
 
@@ -44,6 +47,9 @@ func (s *Source) Read(ctx context.Context, from batch.Position, limit batch.Limi
 		}
 	} else if from.Reached(limit.Until) {
 		return batch.Columns{}, batch.Range{}, nil, nil
+	}
+	if limit.Rows == 0 || limit.Rows > most {
+		limit.Rows = most
 	}
 	some, r, err := s.Flow.ReadLetters(from, limit)
 	if err != nil || len(some) == 0 {
