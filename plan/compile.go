@@ -110,7 +110,7 @@ func (p *planner) keys(flow *flow, t *table, targets []dialect.Target) {
 	t.Keys = t.Keys[:0]
 	for _, k := range idents {
 		at := find(t.Fields, k.Text)
-		if at < 0 || targets[at].From < 0 {
+		if at < 0 || targets[at].From < 0 || k.Quoted && t.Fields[at].Name != k.Text { // backticks match exactly (D-9)
 			e := p.report(fault.ReplaceKeyNotFound, k.Pos, "the flow %s replaces by %s, which its query does not give", f.Name, k.Text)
 			nearest(e, k.Text, flow.analysis.Output)
 			continue
