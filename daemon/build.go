@@ -114,7 +114,7 @@ func (d *Daemon) describe() {
 
 // tableSpec is a planned table as the store takes it.
 func tableSpec(t *plan.Table) state.TableSpec {
-	spec := state.TableSpec{Name: t.Name, Fields: t.Fields, Keys: t.Keys, Sequence: t.Sequence, Feed: t.Feed, Fingerprint: t.Fingerprint}
+	spec := state.TableSpec{Name: t.Name, Fields: t.Fields, Keys: t.Keys, Sequence: t.Sequence, Feed: t.Feed, Replaced: t.Replaced, Fingerprint: t.Fingerprint}
 	switch t.Retention {
 	case "", "forever":
 	case "consumed":
@@ -146,13 +146,16 @@ func (d *Daemon) subscribe(ctx context.Context, j *job) error {
 // announce tells what a flow is and where it stands.
 func (d *Daemon) announce(j *job) error {
 	f, info := j.plan, j.state.Info()
-	e := &eventlog.FlowDefinition{Flow: f.Name, Inputs: []string{f.Input.Name}, InputKind: f.Input.Kind.String(), Schema: batch.DDL(f.Query.Columns),
+	e := &eventlog.FlowDefinition{Flow: f.Name, Inputs: inputs(f), InputKind: f.Input.Kind.String(), Schema: batch.DDL(f.Query.Columns),
 		FlowType: "APPEND", Once: f.Once, DependsOn: f.DependsOn, Query: f.Text, Comment: f.Comment}
 	if f.Sink != nil {
 		e.SinkTarget = f.Sink.Name
 	} else {
 		e.Target = f.Table.Display
-		if len(f.Table.Keys) > 0 {
+		switch {
+		case f.Window != nil:
+			e.FlowType = "REPLACE_WHERE"
+		case len(f.Table.Keys) > 0:
 			e.FlowType = "REPLACE_USING"
 		}
 	}

@@ -34,10 +34,12 @@ type Options struct {
 	Fatal  func(error) // called once when the store cannot go on
 
 	// For tests. Store changes how the store is opened, Engine is used for flows instead of an engine of the daemon's own,
-	// OpenSink makes a flow's sink instead of the package's OpenSink, and Listen hears every event last; each may be nil.
+	// OpenSink makes a flow's sink instead of the package's OpenSink, Now is the time of updates of REPLACE WHERE flows, and Listen hears every
+	// event last; each may be nil.
 	Store    func(*state.Options)
 	Engine   *eval.Engine
 	OpenSink func(*plan.Pipeline, *plan.Flow, *client.Monitor) (sink.Sink, error)
+	Now      func() time.Time
 	Listen   eventlog.Listener
 }
 
@@ -57,6 +59,7 @@ type Daemon struct {
 	began     time.Time
 	updates   updates
 	updating  chan schedule.Update
+	update    string     // id of the run
 	resetting sync.Mutex // held while something is reset beside running flows
 	board     *schedule.Board
 	registry  *prometheus.Registry
@@ -72,6 +75,9 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 	if o.OpenSink == nil {
 		o.OpenSink = OpenSink
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	over := make(chan struct{})
 	d = &Daemon{over: over, end: sync.OnceFunc(func() { close(over) }), began: time.Now().UTC(), updating: make(chan schedule.Update),
 		Options: o, tables: map[string]*state.Table{}, again: make(chan string, 1), turn: flow.NewTurn(), registry: prometheus.NewRegistry()}
@@ -81,11 +87,6 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 			d = nil
 		}
 	}()
-	for _, f := range o.Plan.Flows {
-		if f.Window != nil {
-			return d, fault.New(fault.NoReplaceWhere, "the flow %s is a REPLACE WHERE flow, which a daemon does not run yet", f.Name).At(f.Pos)
-		}
-	}
 	d.measured = metrics.New(d.registry)
 	d.measured.SetBuild(o.Build.Version, o.Build.Revision)
 	metrics.RegisterRuntime(d.registry)
@@ -144,9 +145,9 @@ func (d *Daemon) openEngines(m Memory) (err error) {
 
 // listen joins everybody who wants to know what happens.
 func (d *Daemon) listen() {
-	update := newUpdateID()
-	d.watch = admin.NewWatch(d.Plan.Name, d.Build.Version, update, d.Plan.Continuous)
-	durable := eventlog.NewDurable(d.Plan.Name, update, 5*time.Second, func(record func(uint64) []byte) {
+	d.update = newUpdateID()
+	d.watch = admin.NewWatch(d.Plan.Name, d.Build.Version, d.update, d.Plan.Continuous)
+	durable := eventlog.NewDurable(d.Plan.Name, d.update, 5*time.Second, func(record func(uint64) []byte) {
 		d.logged("keeping an event", d.store.AppendEvent(record))
 	})
 	d.onClose(durable.Flush)

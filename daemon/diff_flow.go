@@ -56,7 +56,7 @@ func (d *diff) flowEdit(f *plan.Flow, stored *state.StoredFlow, name string, c *
 		kind = spec.Edit
 	}
 	switch {
-	case !stored.Begun:
+	case !stored.Begun && (f.Window == nil || stored.Batches == 0):
 		return Edit{Verdict: InPlace, Text: text + "; it has not begun"}, true
 	case name == plan.PartTarget:
 		return d.retargeted(f, c), true
@@ -81,6 +81,9 @@ func (d *diff) edited(f *plan.Flow, stored *state.StoredFlow, text string) Edit 
 	e := Edit{Verdict: InPlace, Text: text + "; it goes on from where it stands, and what it has written is not computed again"}
 	goesOn := "it goes on from where it stands"
 	switch {
+	case f.Window != nil: // RW-06
+		goesOn = "the next update computes its window with it, and rows outside keep what they have"
+		e.Text = text + "; " + goesOn
 	case f.Once && stored.Drained:
 		goesOn = "it has drained and does not run again"
 		e.Verdict, e.Text, e.Command = NeedsRefresh, text+"; "+goesOn, rerun(f)

@@ -36,6 +36,7 @@ type job struct {
 
 	mu      sync.Mutex
 	batches uint64             // of earlier tries
+	seen    []int64            // of a REPLACE WHERE flow: versions of its tables at its last update
 	now     *flow.Flow         // the present try
 	cancel  context.CancelFunc // ends it softly
 	orders  []order            // things to be done between two tries
@@ -203,6 +204,9 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	if j.subscribed != nil {
 		return j.subscribed
 	}
+	if j.plan.Window != nil {
+		return j.update(take, do, say)
+	}
 	say("connecting")
 	if err := d.fixStarts(take, j); err != nil {
 		return err
@@ -328,7 +332,7 @@ func (d *Daemon) fixStarts(ctx context.Context, j *job) error {
 
 // fixStartEarly stores where the flow begins before its turn has come. A table begins where its own commits say.
 func (j *job) fixStartEarly(ctx context.Context) error {
-	if _, fixed := j.state.Start(); fixed || j.plan.Input.Table != nil {
+	if _, fixed := j.state.Start(); fixed || j.plan.Input.Table != nil || j.plan.Window != nil {
 		return nil
 	}
 	in, err := openSource(j.d.Plan, j.plan, nil, j.state, j.brokers)

@@ -38,18 +38,23 @@ func (e *Engine) Query(ctx context.Context, c *dialect.Compiled, inputs []Input,
 
 // Next returns the next rows, none at the end. They are valid until the next call.
 func (r *Rows) Next() (batch.Columns, error) {
+	result, err := r.Checked()
+	return result.Rows, err
+}
+
+// Checked is Next with what the checks of the query say of the rows.
+func (r *Rows) Checked() (Result, error) {
 	out := r.statement.nextResults(r.statement.plain)
 	if r.done || r.err != nil {
-		return batch.Columns{}, r.err
+		return Result{}, r.err
 	}
 	more, err := r.statement.fetch(r.ctx, r.statement.plain, out)
 	r.done = !more
 	if err != nil {
 		r.err = err
-		return batch.Columns{}, err
+		return Result{}, err
 	}
-	result, err := out.take()
-	return result.Rows, err
+	return out.take()
 }
 
 // Close ends the query, however far it has come, and returns the error that ended it, if one did.

@@ -159,6 +159,10 @@ type Outcome struct {
 	Changes     int64 `json:"num_change_rows"`      // rows added to the change feed
 	TieGroups   int64 `json:"num_tie_groups"`       // keys of the batch that hold more than one row afterwards (A-08)
 	Bytes       int64 `json:"num_output_bytes"`     // size of Written
+
+	// Of updates of a REPLACE WHERE flow: Written are the rows of the window as they are now.
+	Deleted int64 `json:"num_deleted_rows,omitempty"` // rows of the table that lay in the window before (RW-01)
+	Outside int64 `json:"num_rows_outside,omitempty"` // rows that the query gave and the predicate does not match; they are not written (D-20)
 }
 
 // Add adds o to c.
@@ -182,6 +186,8 @@ func (c *Outcome) Add(o Outcome) {
 	c.Changes += o.Changes
 	c.TieGroups += o.TieGroups
 	c.Bytes += o.Bytes
+	c.Deleted += o.Deleted
+	c.Outside += o.Outside
 }
 
 // Stages is how long the parts of a batch took.
@@ -360,10 +366,11 @@ func (e *UserAction) String() string {
 
 // Values of FlowDefinition.InputKind. They are the names of plan.InputKind.
 const (
-	KafkaInput = "kafka"
-	FileInput  = "files"
-	TableInput = "table"
-	FeedInput  = "change feed"
+	KafkaInput  = "kafka"
+	FileInput   = "files"
+	TableInput  = "table"
+	FeedInput   = "change feed"
+	TablesInput = "tables"
 )
 
 // FlowDefinition describes a flow when a run starts (EL-07).
@@ -374,7 +381,7 @@ type FlowDefinition struct {
 	Inputs     []string `json:"input_datasets"`
 	InputKind  string   `json:"input_kind"` // what the splits of its ranges are
 	Schema     string   `json:"schema"`
-	FlowType   string   `json:"flow_type"` // APPEND, REPLACE_USING
+	FlowType   string   `json:"flow_type"` // APPEND, REPLACE_USING, REPLACE_WHERE
 	Once       bool     `json:"once"`
 	DependsOn  []string `json:"depends_on,omitempty"`
 	Query      string   `json:"explain_text"`
@@ -418,6 +425,57 @@ func (e *SinkDefinition) Level() Level   { return Info }
 func (e *SinkDefinition) Origin() Origin { return Origin{Sink: e.Sink} }
 func (e *SinkDefinition) String() string {
 	return fmt.Sprintf("sink %s of format %s", e.Sink, e.Format)
+}
+
+// PlanningInformation says how an update of a REPLACE WHERE flow is computed, before it is (section 7).
+type PlanningInformation struct {
+	Flow      string                 `json:"-"`
+	Target    string                 `json:"-"`
+	Technique []TechniqueInformation `json:"technique_information"`
+	Table     TargetInformation      `json:"target_table_information"`
+	Predicate string                 `json:"predicate"` // with the values that the update has for it (RW-O2)
+	Time      time.Time              `json:"time"`      // of the update, which clock functions give
+}
+
+// TechniqueInformation is a way to compute an update. Of those that are listed one is chosen.
+type TechniqueInformation struct {
+	MaintenanceType string                    `json:"maintenance_type"`
+	Chosen          bool                      `json:"is_chosen"`
+	Applicable      bool                      `json:"is_applicable"`
+	Issues          []IncrementalizationIssue `json:"incrementalization_issues,omitempty"`
+}
+
+// IncrementalizationIssue is why an update is not computed from what changed.
+type IncrementalizationIssue struct {
+	Type     string `json:"issue_type"`
+	Prevents bool   `json:"prevent_incrementalization"`
+	SubType  string `json:"plan_not_incrementalizable_sub_type,omitempty"`
+}
+
+// TargetInformation says how much of its table an update touches.
+type TargetInformation struct {
+	Table     string `json:"table_name"`
+	Bytes     int64  `json:"full_size"`
+	Files     int    `json:"num_files"`
+	Removed   int    `json:"num_removed_files"`   // those of Files in which every row lies in the window
+	Rewritten int    `json:"num_rewritten_files"` // those in which some may
+}
+
+// CompleteRecompute is the technique of an update that computes its whole window.
+const CompleteRecompute = "MAINTENANCE_TYPE_COMPLETE_RECOMPUTE"
+
+func (e *PlanningInformation) Type() string   { return "planning_information" }
+func (e *PlanningInformation) Level() Level   { return Info }
+func (e *PlanningInformation) Origin() Origin { return Origin{Flow: e.Flow, Dataset: e.Target} }
+func (e *PlanningInformation) String() string {
+	var why []string
+	for _, t := range e.Technique {
+		for _, i := range t.Issues {
+			why = append(why, i.Type)
+		}
+	}
+	return fmt.Sprintf("flow %s computes the window %s anew (%s): %d of %d files go, %d are rewritten", e.Flow, e.Predicate, strings.Join(why, ", "),
+		e.Table.Removed+e.Table.Rewritten, e.Table.Files, e.Table.Rewritten)
 }
 
 // DefinitionEdit is one thing that a definition says otherwise than at the last run (D-62).

@@ -1,7 +1,7 @@
 // Package flow is one flow at work: the one path from a source's columns to an atomic commit.
 //
 // step.go is the path and the file to read first: every step is a plain call. run.go is the loop around it, which reads
-// one batch ahead. bad.go says what records that cannot be read or evaluated do (D-15).
+// one batch ahead. update.go is the other path, of REPLACE WHERE flows, which compute a window in one go. bad.go says what records that cannot be read or evaluated do (D-15).
 //
 // It promises:
 //   - a batch is committed whole, with the positions it covers, or not at all;

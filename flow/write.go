@@ -231,6 +231,8 @@ var kept = []struct {
 	{"superseded", func(o *eventlog.Outcome) *int64 { return &o.Superseded }},
 	{"late", func(o *eventlog.Outcome) *int64 { return &o.Late }},
 	{"tied", func(o *eventlog.Outcome) *int64 { return &o.Tied }},
+	{"deleted", func(o *eventlog.Outcome) *int64 { return &o.Deleted }},
+	{"outside", func(o *eventlog.Outcome) *int64 { return &o.Outside }},
 	{"redelivered", func(o *eventlog.Outcome) *int64 { return &o.Redelivered }},
 }
 

@@ -47,7 +47,9 @@ func (w *Window) Kept(fields []batch.Field) (*dialect.Compiled, error) {
 	if len(problems) > 0 {
 		return nil, problems.Err()
 	}
-	projection := dialect.Projection{Where: &w.where}
+	where := w.where
+	where.Sorted = false // they are as they were
+	projection := dialect.Projection{Where: &where}
 	for i, f := range fields {
 		projection.Columns = append(projection.Columns, dialect.Target{Field: f, From: i})
 	}
@@ -58,7 +60,7 @@ func (w *Window) Kept(fields []batch.Field) (*dialect.Compiled, error) {
 // window compiles the statement of a REPLACE WHERE flow.
 func (p *planner) window(f *flow, out *Flow, projection dialect.Projection) (*Window, fault.List) {
 	projection.Row = false
-	where := dialect.Where{Aliases: f.analysis.Aliases(projection.Columns)}
+	where := dialect.Where{Aliases: f.analysis.Aliases(projection.Columns), Sorted: true, Cluster: p.cluster(f)}
 	for i, t := range projection.Columns {
 		if t.From >= 0 { // RW-O6
 			where.Columns = append(where.Columns, i)
@@ -72,6 +74,7 @@ func (p *planner) window(f *flow, out *Flow, projection dialect.Projection) (*Wi
 		if len(problems) > 0 {
 			return nil, problems
 		}
+		where.Cluster = query.Window.Cluster // an override's rows are laid like the others
 		w := &Window{Predicate: syntax.PrintExpr(e), Query: query, zone: p.Zone, table: out.Table, where: where, under: under}
 		for i, r := range query.Reads {
 			w.Lookups = append(w.Lookups, Lookup{Table: f.scope.lookups[r.Relation], Read: i})
@@ -79,6 +82,18 @@ func (p *planner) window(f *flow, out *Flow, projection dialect.Projection) (*Wi
 		return w, nil
 	}
 	return under(f.decl.Body.Predicate)
+}
+
+// cluster is the column by which the rows of a flow's table are laid, where the table says so.
+func (p *planner) cluster(f *flow) int {
+	clauses := f.decl.Table.Decl.Clauses
+	for _, c := range append(append(clauses.ClusterBy[:0:0], clauses.ClusterBy...), clauses.PartitionedBy...) {
+		fields := p.tables[f.decl.Table].Fields
+		if at := find(fields, c.Text); at >= 0 && fields[at].Type.Orderable() && !fields[at].Type.IsNested() {
+			return at
+		}
+	}
+	return -1
 }
 
 // batchInput is how the input of a flow is shown that reads no source row by row.

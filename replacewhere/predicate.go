@@ -65,6 +65,23 @@ func isNaN(c *batch.Column) bool {
 	return false
 }
 
+// Bounds is the first column that the predicate compares with a value, -1 when there is none: rows are kept in its order, so that windows are in
+// few files (D-26).
+func (p *Predicate) Bounds() int {
+	switch p.Op {
+	case Opaque, Constant:
+		return -1
+	case And, Or, Not:
+		for _, a := range p.Args {
+			if c := a.Bounds(); c >= 0 {
+				return c
+			}
+		}
+		return -1
+	}
+	return p.Column
+}
+
 var opTexts = map[Op]string{And: " AND ", Or: " OR ", Equal: " = ", Same: " <=> ", Less: " < ", AtMost: " <= ", Greater: " > ", AtLeast: " >= "}
 
 // String prints the tree for tests: columns and values by their numbers, ? for what is opaque.

@@ -31,6 +31,10 @@ type Swap struct {
 	Predicate              string
 	RowsRemoved, RowsAdded int64
 
+	// Finish is called when all rows were read, before the commit: it sets what is known only then, the counts of rows and those of Advance. It
+	// may be nil.
+	Finish func(*Swap)
+
 	Advance Advance // of the flow, in the same commit. Its time is the version's
 }
 
@@ -58,6 +62,9 @@ func (f *Flow) Swap(ctx context.Context, t *Table, s Swap) (version int64, err e
 	added, err := t.writeSwap(ctx, &s)
 	if err != nil {
 		return 0, err
+	}
+	if s.Finish != nil {
+		s.Finish(&s)
 	}
 	if err := t.commitSwap(f, &s, removed, added); err != nil {
 		for _, f := range added {

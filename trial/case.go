@@ -61,6 +61,8 @@ func (c *Case) Check() error {
 	read := map[string]bool{}
 	for _, f := range c.Plan.Flows {
 		switch f.Input.Kind {
+		case plan.FromTables:
+			problems = append(problems, fault.New(fault.NoReplaceWhere, "the flow %s is a REPLACE WHERE flow, which a rehearsal does not know yet", f.Name).At(f.Pos))
 		case plan.FromKafka:
 			problems = append(problems, c.checkTopics(f, read)...)
 		case plan.FromFiles:

@@ -17,6 +17,7 @@ import (
 	"sluice/batch"
 	"sluice/catalog"
 	"sluice/daemon"
+	"sluice/fault"
 	"sluice/plan"
 	"sluice/sink"
 )
@@ -336,5 +337,14 @@ func TestFailsAlike(t *testing.T) {
 	r := rehearse(t, c, Options{Shuffle: 4, Kill: 1, Seed: 3})
 	if !r.Equal() || r.Failed["raw"] == nil || len(r.LeftOut) != 3 || len(r.Compared) != 1 || r.Compared[0] != "table good" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A rehearsal of a pipeline with a REPLACE WHERE flow is refused by name.
+func TestWindowsAreNotRehearsed(t *testing.T) {
+	c := &Case{Plan: pipeline(t, `CREATE STREAMING TABLE raw AS SELECT * FROM STREAM read_kafka(subscribe => 'in', format => 'json', schema => 'id STRING, v INT');
+CREATE STREAMING TABLE w FLOW REPLACE WHERE v > 1 BY NAME SELECT * FROM raw;`, nil), Topics: map[string]Topic{"in": topic(1)}}
+	if err := c.Check(); !fault.Of(err, fault.NoReplaceWhere) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -19,6 +19,7 @@ type compiler struct {
 	table  *derived   // the root in FROM, when they cannot
 	stored []*output
 	needs  needs
+	window *Window // of the predicate, if there is one
 }
 
 func compile(a *Analysis, p Projection) (*Compiled, fault.List) {
@@ -52,7 +53,8 @@ func (c *compiler) statement(p Projection) *Compiled {
 	checks := c.checks(p.Checks)
 	if p.Where != nil {
 		var verdict value
-		verdict, out.Window = c.where(p.Where)
+		verdict, c.window = c.where(p.Where)
+		out.Window = c.window
 		checks, out.Checks = append(checks, verdict), out.Checks+1
 	}
 	if p.Row && c.root.stream == nil {
@@ -239,6 +241,9 @@ func (c *compiler) write(sequence *value, checks []value, row bool, care care) s
 	}
 	if len(checks) > 0 {
 		inner = c.around(inner, sequence != nil, checks, row, care >= guarded)
+	}
+	if c.window != nil && c.window.Cluster >= 0 {
+		inner += fmt.Sprintf(" ORDER BY r.c%d", c.window.Cluster)
 	}
 	return w.with(c.ctes) + inner
 }

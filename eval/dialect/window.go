@@ -16,6 +16,8 @@ type Where struct {
 	Expr    syntax.Expr
 	Columns []int   // of the projection's: those it can name
 	Aliases []Alias // further names of some of them
+	Sorted  bool    // rows come sorted by Cluster
+	Cluster int     // a column of the projection; -1 is the first that the predicate compares with something
 }
 
 // Alias is a table in FROM whose name the predicate may write in front of columns that the query hands on unchanged (RW-11).
@@ -30,6 +32,7 @@ type Window struct {
 	Constants *Compiled               // gives one row: the values of Tree, then texts for Resolved; nil when there are neither
 	Values    int                     // how many of its columns are values
 	Random    bool                    // two looks at one row may have different verdicts
+	Cluster   int                     // the column that rows come sorted by; -1: they do not
 	where     syntax.Expr
 	shown     []syntax.Expr // what the texts stand for
 	types     []batch.Type
@@ -77,8 +80,13 @@ func (c *compiler) where(w *Where) (value, *Window) {
 	if isBroken(v) {
 		return v, nil
 	}
-	t := treeMaker{frame: f, window: &Window{Random: v.is(random), where: w.Expr}}
+	t := treeMaker{frame: f, window: &Window{Random: v.is(random), Cluster: w.Cluster, where: w.Expr}}
 	t.window.Tree = t.tree(w.Expr)
+	if c := &t.window.Cluster; !w.Sorted {
+		*c = -1
+	} else if *c < 0 {
+		*c = t.window.Tree.Bounds()
+	}
 	t.finish()
 	v.sql = hushed(v.sql)
 	return v, t.window

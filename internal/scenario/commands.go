@@ -33,6 +33,7 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 	"file":     writeFile,
 	"run":      apply,
 	"step":     step,
+	"now":      setNow,
 	"stop":     func(_ context.Context, w *world, _ *words) (string, error) { w.down(); return "", nil },
 	"crash":    crash,
 	"reset":    reset,
@@ -58,7 +59,7 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 }
 
 // before are the commands that need no pipeline.
-var before = map[string]bool{"only": true, "pipeline": true, "topic": true, "produce": true, "end": true, "file": true, "show": true}
+var before = map[string]bool{"only": true, "now": true, "pipeline": true, "topic": true, "produce": true, "end": true, "file": true, "show": true}
 
 // words are the arguments of a command, taken one by one: what is left is a mistake.
 type words struct {
@@ -158,6 +159,17 @@ func declare(_ context.Context, w *world, a *words) (string, error) {
 		return "", fmt.Errorf("digests=%s is not declared", digests)
 	}
 	return "", nil
+}
+
+// setNow sets the time of updates of REPLACE WHERE flows.
+func setNow(_ context.Context, w *world, a *words) (string, error) {
+	text, err := a.name()
+	if err != nil {
+		return "", err
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	w.now.Store(at.UnixMicro())
+	return "", err
 }
 
 func changeTopic(ctx context.Context, w *world, a *words) (string, error) {

@@ -14,7 +14,7 @@ import (
 // keepDigests turns digests on for two tables of three, so that every file runs with them and with tables that have none.
 func keepDigests(p *plan.Pipeline) {
 	for i, t := range p.Tables {
-		t.Digest = t.Retention == "forever" && i%3 != 2
+		t.Digest = t.Retention == "forever" && i%3 != 2 && !t.Replaced
 	}
 }
 

@@ -230,6 +230,9 @@ func (r *run) settled(ctx context.Context, f *plan.Flow) bool {
 	case status.Status != eventlog.Running || f.Once:
 		return false
 	}
+	if f.Window != nil {
+		return r.daemon.Current(f.Name)
+	}
 	flow, err := r.daemon.State().Flow(f.Name)
 	if err != nil {
 		return false
@@ -262,6 +265,9 @@ func (r *run) wroteEarly() error {
 func (r *run) hangs() error {
 	var out strings.Builder
 	for _, f := range r.world.plan.Flows {
+		if f.Window != nil {
+			continue
+		}
 		end, err := r.daemon.End(context.Background(), f.Name)
 		fmt.Fprintf(&out, "  input of %s ends at %v (%v)\n", f.Name, end, err)
 	}
@@ -342,7 +348,7 @@ func (w *world) apply(s daemon.Selection, show func(*run) string) (_ string, err
 	}
 	var halt func(*run, *eventlog.BatchDone) bool
 	if w.variant.is("restart", "batches") {
-		halt = func(*run, *eventlog.BatchDone) bool { return true }
+		halt = w.everyBatch()
 	}
 	crashed := !w.variant.is("stop", "crash")
 	before, err := w.generations()
@@ -379,6 +385,20 @@ func (w *world) apply(s daemon.Selection, show func(*run) string) (_ string, err
 		if s, err = w.goOn(s, before); err != nil {
 			return "", err
 		}
+	}
+}
+
+// everyBatch ends the daemon after every batch, and once after an update of each REPLACE WHERE flow: the next run computes its window again.
+func (w *world) everyBatch() func(*run, *eventlog.BatchDone) bool {
+	var updated sync.Map
+	return func(_ *run, e *eventlog.BatchDone) bool {
+		for _, f := range w.plan.Flows {
+			if f.Name == e.Flow && f.Window != nil {
+				_, before := updated.LoadOrStore(e.Flow, true)
+				return !before
+			}
+		}
+		return true
 	}
 }
 

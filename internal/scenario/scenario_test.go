@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 
 // TestScenarios runs every file below testdata.
 func TestScenarios(t *testing.T) {
-	engine, err := eval.Open(eval.Options{Threads: 1, MemoryLimit: 256 << 20, Zone: "UTC"})
+	engine, err := eval.Open(eval.Options{Threads: 1, MemoryLimit: 256 << 20, Zone: "UTC", Files: os.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sluice/catalog"
@@ -40,6 +41,7 @@ type world struct {
 	outside map[string]*memory.Store // by name of the sink
 	held    atomic.Value             // string: the sink that will not answer
 	clock   time.Time                // modification time of the next file
+	now     atomic.Int64             // time of updates of REPLACE WHERE flows, in microseconds; 0 is the real one
 
 	disk     *disk.Disk
 	through  Through // what stands between the daemon and disk and sinks
@@ -134,7 +136,13 @@ func (w *world) options() daemon.Options {
 		Plan:  w.plan,
 		Log:   slog.New(slog.DiscardHandler),
 		Fatal: func(err error) { panic(fmt.Sprintf("the store cannot go on: %v", err)) },
-		Store: func(o *state.Options) { o.FS = w.through.disk(w.disk.FS()) },
+		Store: func(o *state.Options) { o.FS, o.FilesFS = w.through.disk(w.disk.FS()), lasting{vfs.Default} },
+	}
+	o.Now = func() time.Time {
+		if at := w.now.Load(); at != 0 {
+			return time.UnixMicro(at)
+		}
+		return time.Now()
 	}
 	if w.plan.Zone == "UTC" {
 		o.Engine = w.engine // opening one is most of what a start costs
@@ -145,7 +153,7 @@ func (w *world) options() daemon.Options {
 // stored opens the store of a stopped daemon.
 func (w *world) stored(readOnly bool) (*state.Store, error) {
 	w.looked()
-	return state.Open(state.Options{Dir: w.plan.Storage, FS: w.disk.FS(), Pipeline: w.plan.Name, ReadOnly: readOnly})
+	return state.Open(state.Options{Dir: w.plan.Storage, FS: w.disk.FS(), FilesFS: lasting{vfs.Default}, Sealer: w.engine, Pipeline: w.plan.Name, ReadOnly: readOnly})
 }
 
 // look calls f with the store, of the running daemon or of the stopped one.
