@@ -199,7 +199,7 @@ func choices(f *plan.Flow, e *fault.Error) *fault.Error {
 	if f.Sink != nil {
 		return e.WithHint("`%s` makes the flow send the sink all that the table has, behind what was sent before; a full refresh of the sink %s does the same", resetCheckpoint(f.Name), f.Sink.Name)
 	}
-	return e.WithHint("`%s` computes what it writes anew; `%s` makes it read all that the table has and keeps the rows that it has written", fullRefresh(f.Table), resetCheckpoint(f.Name))
+	return e.WithHint("`processor refresh --full %s` computes what it writes anew; `%s` makes it read all that the table has and keeps the rows that it has written", f.Table.Name, resetCheckpoint(f.Name))
 }
 
 // withChoices is an error of the flow, a SOURCE_RESET with what can be done.
