@@ -187,8 +187,8 @@ func (b *builder) schema(f *Flow, r *Read, name string) {
 		r.Quoted = append(r.Quoted, c.Name.Quoted)
 	}
 	for _, field := range fields {
-		if field.Name == corruptRecord(r.Options) && field.Type.Kind != batch.String {
-			problems = append(problems, fault.New(fault.CorruptRecordType, "%s is %s", field.Name, field.Type).At(at).WithHint("it holds the raw record: declare it STRING"))
+		if field.Name == corruptRecord(r.Options) && field.Type.Kind != batch.String && field.Type.Kind != batch.Binary {
+			problems = append(problems, fault.New(fault.CorruptRecordType, "%s is %s", field.Name, field.Type).At(at).WithHint("it holds the record as it came: declare it BINARY, or STRING for its text"))
 		}
 	}
 	if rescued, ok := r.Options.Given("rescuedDataColumn"); ok {

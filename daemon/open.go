@@ -52,7 +52,7 @@ func openInput(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow
 		return out, reader, err
 	}
 	out, err = sourcekafka.New(sourcekafka.Config{Options: in.Options, Stream: in.Stream, Bootstrap: p.Servers, Columns: delivered(in),
-		Decoder: reader.Decoder, Tolerated: reader.Tolerated, DrainTimeout: p.Settings.DrainTimeout, Monitor: m})
+		Decoder: reader.Decoder, Tolerated: reader.Tolerated, Mode: in.Mode, DrainTimeout: p.Settings.DrainTimeout, Monitor: m})
 	return out, reader, err
 }
 

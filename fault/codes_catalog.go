@@ -91,7 +91,7 @@ var (
 	UntypedColumn      = define("UNTYPED_COLUMN", User, AfterChange, "A column of a table or a sink would be nothing but NULL without a type, or an INTERVAL.")
 	SinkColumnNotFound = define("SINK_COLUMN_NOT_IN_OUTPUT", User, AfterChange, "An option of a sink names a column that a flow into it does not give (D-44, D-45).")
 	UnusedSource       = define("UNUSED_SOURCE", User, AfterChange, "The source of a flow stands in a part of its query that gives nothing to the result.")
-	CorruptRecordType  = define("CORRUPT_RECORD_COLUMN_TYPE", User, AfterChange, "The column for bad records (_corrupt_record) or for rescued data is declared with another type than STRING (D-15).")
+	CorruptRecordType  = define("CORRUPT_RECORD_COLUMN_TYPE", User, AfterChange, "The column for bad records (_corrupt_record) is declared as something else than STRING or BINARY, or the one for rescued data as something else than STRING (D-15).")
 )
 
 // Codes of what Lakeflow has and Sluice does not have yet: refused by name.

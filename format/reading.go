@@ -1,7 +1,9 @@
 package format
 
 import (
+	"bytes"
 	"time"
+	"unicode/utf8"
 
 	"sluice/batch"
 	"sluice/option"
@@ -43,7 +45,18 @@ type Unseen struct {
 
 // CorruptRecordOption names the column for the raw text of bad records. It is an option of every format.
 var CorruptRecordOption = option.Spec{Name: "columnNameOfCorruptRecord", Default: "_corrupt_record",
-	Doc: "The STRING column of the schema that takes the raw text of a bad record when mode is PERMISSIVE (D-15)."}
+	Doc: "The column of the schema that takes a bad record when mode is PERMISSIVE (D-15): a BINARY as it came, a STRING its text."}
+
+// TakesRecords reports whether a column can take bad records.
+func TakesRecords(t batch.Type) bool { return t.Kind == batch.String || t.Kind == batch.Binary }
+
+// AppendRecord puts a bad record into its column: into a BINARY as it came, into a STRING with U+FFFD for what is not UTF-8.
+func AppendRecord(b *batch.Builder, record []byte) {
+	if b.Type.Kind == batch.String && !utf8.Valid(record) {
+		record = bytes.ToValidUTF8(record, []byte("\ufffd"))
+	}
+	b.AppendText(record)
+}
 
 // TimestampUnitOption says what timestamps that are numbers count.
 var TimestampUnitOption = option.Spec{Name: "timestampUnit", Kind: option.Enum, Values: TimestampUnits,

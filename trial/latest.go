@@ -85,9 +85,7 @@ func connection(f *plan.Flow, have map[string]Topic) (v option.Values, wanted bo
 
 // latest takes samples of the topics of one source.
 func latest(ctx context.Context, c kafka.Config, n int) (topics map[string]Topic, err error) {
-	for _, field := range kafka.Meta() {
-		c.Columns = append(c.Columns, source.Column{Field: field, Meta: field.Name})
-	}
+	c.Columns = []source.Column{source.Record()}
 	s, err := kafka.New(c)
 	if err != nil {
 		return nil, err
@@ -131,8 +129,9 @@ func read(ctx context.Context, s *kafka.Source, from, end batch.Position, into m
 			return err
 		}
 		for i := range rows.Len {
-			topic, record := recordOf(&rows, i)
-			into[topic][record.Partition] = append(into[topic][record.Partition], record)
+			name := r.Splits[rows.Pos.Split[i]].Split
+			topic, partition := split(name)
+			into[topic][partition] = append(into[topic][partition], recordOf(s.Original(&rows, i, name), partition))
 		}
 		from = from.With(r)
 	}
@@ -145,26 +144,13 @@ func split(name string) (topic string, partition int) {
 	return name[:at], partition
 }
 
-// recordOf copies a record out of the columns of its topic.
-func recordOf(rows *batch.Columns, i int) (topic string, r Record) {
-	text := func(c *batch.Column, i int) []byte {
-		if c.IsNull(i) {
-			return nil
-		}
-		return append([]byte{}, c.Text(i)...)
+// recordOf is a record as it came.
+func recordOf(b batch.Bad, partition int) Record {
+	r := Record{Partition: int32(partition), Key: b.Key, Value: b.Value, Time: time.UnixMicro(b.Time).UTC()}
+	for _, h := range b.Headers {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: h.Key, Value: h.Value})
 	}
-	r = Record{
-		Partition: batch.Values[int32](rows.Col("partition"))[i],
-		Key:       text(rows.Col("key"), i),
-		Value:     text(rows.Col("value"), i),
-		Time:      time.UnixMicro(batch.Values[int64](rows.Col("timestamp"))[i]).UTC(),
-	}
-	h := rows.Col("headers")
-	for j := int(h.Offsets[i]); j < int(h.Offsets[i+1]); j++ {
-		pair := &h.Children[0]
-		r.Headers = append(r.Headers, kgo.RecordHeader{Key: string(pair.Children[0].Text(j)), Value: text(&pair.Children[1], j)})
-	}
-	return string(rows.Col("topic").Text(i)), r
+	return r
 }
 
 // merge puts the records of partitions into one order, by time where that does not change the order in a partition.

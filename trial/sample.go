@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -122,12 +123,16 @@ func (p *record) record() (r Record, err error) {
 	if r.Value, err = p.bytes(text, "value"); err != nil {
 		return r, err
 	}
-	for _, h := range p.Headers {
+	for i, h := range p.Headers {
+		name, err := p.bytes(&h.Key, "header name "+strconv.Itoa(i))
+		if err != nil {
+			return r, err
+		}
 		value, err := p.bytes(h.Value, "header "+h.Key)
 		if err != nil {
 			return r, err
 		}
-		r.Headers = append(r.Headers, kgo.RecordHeader{Key: h.Key, Value: value})
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: string(name), Value: value})
 	}
 	return r, nil
 }

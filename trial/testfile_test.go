@@ -81,16 +81,20 @@ func TestReadSample(t *testing.T) {
 	text := `{"topic":"t","partition":2,"offset":7,"timestamp":"2026-01-02T03:04:05.678Z","key":"k","value":"v","headers":[{"key":"h","value":"x"},{"key":"n","value":null}]}
 {"value":null}
 {"value":{"a": 1.0}}
-{"key":"//8=","value":"AA==","base64":["key","value"]}
+{"key":"//8=","value":"AA==","base64":["key","value"],"headers":[{"key":"h","value":""}]}
+{"value":"v","base64":["header name 1","header /w=="],"headers":[{"key":"/w==","value":null},{"key":"/w==","value":"/g=="}]}
 `
 	whole, err := readSample(strings.NewReader(text), "s")
-	if err != nil || len(whole.Records) != 4 || whole.Partitions != 3 {
+	if err != nil || len(whole.Records) != 5 || whole.Partitions != 3 {
 		t.Fatalf("%+v %v", whole, err)
 	}
 	r := whole.Records
 	if string(r[0].Key) != "k" || string(r[0].Value) != "v" || r[0].Partition != 2 || r[0].Time.UnixMilli() != 1767323045678 || len(r[0].Headers) != 2 || r[0].Headers[1].Value != nil ||
 		r[1].Value != nil || r[1].Key != nil || string(r[2].Value) != `{"a": 1.0}` || string(r[3].Key) != "\xff\xff" || string(r[3].Value) != "\x00" {
 		t.Errorf("%+v", r)
+	}
+	if h := r[4].Headers; len(h) != 2 || h[0].Key != "/w==" || h[0].Value != nil || h[1].Key != "\xff" || string(h[1].Value) != "\xfe" {
+		t.Errorf("%+v", r[4].Headers)
 	}
 	for _, bad := range []string{`{"value":"x"}` + "\nplain", `{"value":"x","partition":"y"}`, `{"value":"x","base64":["value"]}`, `{"value":1}` + "\n" + `{"value":1,"more":2}`} {
 		if _, err := readSample(strings.NewReader(bad), "s"); !fault.Of(err, fault.SampleInvalid) || !strings.HasPrefix(err.Error(), "s:") {

@@ -81,7 +81,7 @@ func NewDecoder(o Options) (*Decoder, error) {
 			return nil, fault.New(fault.UnsupportedTypes, "column %s: CSV has no values of type %s", batch.QuoteName(f.Name), f.Type)
 		}
 	}
-	if err := d.takesText(o.CorruptRecord, "takes the raw text of bad records"); err != nil {
+	if err := d.takesRecords(); err != nil {
 		return nil, err
 	}
 	if o.Rescue {
@@ -103,6 +103,13 @@ func NewDecoder(o Options) (*Decoder, error) {
 		d.rescue.positions(d)
 	}
 	return d, nil
+}
+
+func (d *Decoder) takesRecords() error {
+	if c := d.o.CorruptRecord; c >= 0 && !format.TakesRecords(d.o.Fields[c].Type) {
+		return fault.New(fault.UnsupportedTypes, "column %s takes bad records and must be a STRING or BINARY, it is %s", batch.QuoteName(d.o.Fields[c].Name), d.o.Fields[c].Type)
+	}
+	return nil
 }
 
 func (d *Decoder) takesText(column int, what string) error {
@@ -203,7 +210,7 @@ func (d *Decoder) row(record []byte, into []batch.Builder) *fault.Error {
 	}
 	if c := d.o.CorruptRecord; c >= 0 && permissive {
 		into[c].Truncate(rows)
-		into[c].AppendString(strings.ToValidUTF8(string(record), "\ufffd"))
+		format.AppendRecord(&into[c], record)
 	}
 	if malformed != nil {
 		return malformed

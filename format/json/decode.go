@@ -2,7 +2,6 @@ package json
 
 import (
 	"bytes"
-	"strings"
 
 	"sluice/batch"
 	"sluice/fault"
@@ -65,8 +64,8 @@ func newDecoder(o Options) (*decoder, error) {
 	}
 	if o.CorruptRecord >= 0 && o.CorruptRecord < len(d.columns) {
 		d.corrupt = d.columns[o.CorruptRecord]
-		if d.corrupt.kind != batch.String {
-			return nil, fault.New(fault.UnsupportedTypes, "column %s takes the raw text of bad records and must be a STRING, it is %s", d.corrupt.path, d.corrupt.typ)
+		if !format.TakesRecords(d.corrupt.typ) {
+			return nil, fault.New(fault.UnsupportedTypes, "column %s takes the raw text of bad records and must be a STRING or BINARY, it is %s", d.corrupt.path, d.corrupt.typ)
 		}
 	}
 	return d, nil
@@ -179,11 +178,11 @@ func (d *decoder) document(src []byte) int {
 	return i
 }
 
-// keepRaw puts a bad record's text into its column. The column is UTF-8 whatever the record is.
+// keepRaw puts a bad record into its column.
 func (d *decoder) keepRaw(src []byte, rows int) {
 	if d.corrupt == nil || !d.permissive {
 		return
 	}
 	d.corrupt.b.Truncate(rows)
-	d.corrupt.b.AppendString(strings.ToValidUTF8(string(src), "\ufffd"))
+	format.AppendRecord(d.corrupt.b, src)
 }

@@ -33,7 +33,7 @@ func NewDecoder(o Options) (format.Decoder, error) {
 	for i, f := range o.Fields {
 		k := f.Type.Kind
 		switch {
-		case i == o.CorruptRecord && k == batch.String:
+		case i == o.CorruptRecord && format.TakesRecords(f.Type):
 		case i != o.CorruptRecord && d.value < 0 && strings.EqualFold(f.Name, Column) && (k == batch.Binary || k == batch.String):
 			d.value, d.text = i, k == batch.String
 		default:
@@ -75,7 +75,7 @@ func (d *decoder) reject(i int, v []byte, into []batch.Builder) {
 	}
 	into[d.value].AppendNull()
 	if d.corrupt >= 0 {
-		into[d.corrupt].AppendString(strings.ToValidUTF8(string(v), "\ufffd"))
+		format.AppendRecord(&into[d.corrupt], v)
 	}
 }
 

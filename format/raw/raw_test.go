@@ -19,6 +19,7 @@ func TestDecode(t *testing.T) {
 	}{
 		{"value BINARY", batch.FailFast, -1, "X'610062'\nX''\nX'FF01'\nX'C3A9'\n"},
 		{"Value STRING", batch.DropMalformed, -1, "\"a\\x00b\"\n\"\"\nbad: INVALID_UTF8_STRING: column value: the record is not UTF-8; hint: declare it BINARY\n\"é\"\n"},
+		{"_corrupt_record BINARY, value STRING", batch.Permissive, 0, "NULL | \"a\\x00b\"\nNULL | \"\"\nbad: INVALID_UTF8_STRING: column value: the record is not UTF-8; hint: declare it BINARY\n  kept: X'FF01' | NULL\nNULL | \"é\"\n"},
 		{"_corrupt_record STRING, value STRING", batch.Permissive, 0, "NULL | \"a\\x00b\"\nNULL | \"\"\nbad: INVALID_UTF8_STRING: column value: the record is not UTF-8; hint: declare it BINARY\n  kept: \"�\\x01\" | NULL\nNULL | \"é\"\n"},
 	} {
 		fields, _ := formattest.Fields(t, c.ddl)

@@ -180,6 +180,29 @@ func TestPutAndCat(t *testing.T) {
 	}
 }
 
+// D-15: the verb that people look at a bad record with shows all of it: also a header whose name is no text.
+func TestCatOfHeadersThatAreNoText(t *testing.T) {
+	b := start(t, broker.Options{Topics: map[string]int32{"t": 1}})
+	defer b.Close()
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.Brokers()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	headers := []kgo.RecordHeader{{Key: "a", Value: []byte("1")}, {Key: "\xff", Value: []byte("\xfe")}, {Key: "a"}}
+	if err := client.ProduceSync(ctx, &kgo.Record{Topic: "t", Value: []byte("v"), Headers: headers}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := topic.Cat(ctx, b.Brokers(), "t", &out, topic.CatOptions{Records: true}); err != nil {
+		t.Fatal(err)
+	}
+	want := `"key":null,"value":"v","base64":["header name 1","header /w=="],"headers":[{"key":"a","value":"1"},{"key":"/w==","value":"/g=="},{"key":"a","value":null}]}`
+	if !strings.HasSuffix(strings.TrimSpace(out.String()), want) {
+		t.Errorf("%s", out.String())
+	}
+}
+
 func TestParseSeed(t *testing.T) {
 	for text, want := range map[string]broker.Seed{
 		"ticks=data/a.json":     {Topic: "ticks", File: "data/a.json"},

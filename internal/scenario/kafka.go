@@ -69,16 +69,17 @@ type producing struct {
 	transaction string // the open one they are part of, or ""
 }
 
-// headersOf reads name:value, the value as a Go string literal has it between its quotes, and a bare name for null.
+// headersOf reads name:value, each as a Go string literal has it between its quotes, and a bare name for null.
 func headersOf(args []string) (out []kgo.RecordHeader, err error) {
 	for _, a := range args {
+		name, value, isText := strings.Cut(a, ":")
 		h := kgo.RecordHeader{}
-		text, isText := "", false
-		if h.Key, text, isText = strings.Cut(a, ":"); isText {
-			if text, err = strconv.Unquote(`"` + text + `"`); err != nil {
-				return nil, fmt.Errorf("the header %s: %w", a, err)
-			}
-			h.Value = []byte(text)
+		if h.Key, err = strconv.Unquote(`"` + name + `"`); err == nil && isText {
+			value, err = strconv.Unquote(`"` + value + `"`)
+			h.Value = []byte(value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the header %s: %w", a, err)
 		}
 		out = append(out, h)
 	}

@@ -31,10 +31,12 @@ type columns struct {
 	fields  []batch.Field
 	decoder format.Decoder
 	errors  *format.Tolerated
+	mode    batch.Mode
 	nulls   nullPolicy
 	decoded []int    // of fields: those the decoder makes, in its order
 	meta    []int    // of fields: the others
 	names   []string // what each of meta is
+	headers bool     // they are among them
 	sets    [2]columnSet
 	turn    int
 }
@@ -44,10 +46,10 @@ type columnSet struct {
 	pos           positions
 }
 
-func newColumns(want []source.Column, decoder format.Decoder, errors *format.Tolerated, nulls nullPolicy) (*columns, error) {
-	c := &columns{decoder: decoder, errors: errors, nulls: nulls}
+func newColumns(of Config, nulls nullPolicy) (*columns, error) {
+	c := &columns{decoder: of.Decoder, errors: of.Tolerated, mode: of.Mode, nulls: nulls}
 	known := Meta()
-	for i, w := range want {
+	for i, w := range of.Columns {
 		c.fields = append(c.fields, w.Field)
 		if w.Meta == "" {
 			c.decoded = append(c.decoded, i)
@@ -63,8 +65,9 @@ func newColumns(want []source.Column, decoder format.Decoder, errors *format.Tol
 		}
 		c.meta = append(c.meta, i)
 		c.names = append(c.names, w.Meta)
+		c.headers = c.headers || w.Meta == "headers"
 	}
-	if len(c.decoded) > 0 && decoder == nil {
+	if len(c.decoded) > 0 && c.decoder == nil {
 		return nil, fault.New(fault.InternalError, "columns of the value without a decoder")
 	}
 	c.forget()
@@ -105,7 +108,12 @@ func (c *columns) build(t *taken) (batch.Columns, []batch.Bad, error) {
 // make is build into a set of columns that is empty.
 func (c *columns) make(set *columnSet, t *taken) (batch.Columns, []batch.Bad, error) {
 	var bad []format.BadValue
-	t.errors = batch.ColumnErrors{}
+	t.errors, t.unread = batch.ColumnErrors{}, t.unread[:0]
+	if c.headers {
+		if err := t.checkHeaders(c.mode == batch.Permissive); err != nil {
+			return batch.Columns{}, nil, err
+		}
+	}
 	if c.decoder != nil && len(t.values) > 0 {
 		bad = c.decoder.Decode(t.values, set.decoded)
 		c.tolerated(t)
@@ -186,12 +194,12 @@ func (t *taken) kept(bad []format.BadValue) []int32 {
 
 // bad returns the bad records with all that is needed to keep them, in the order of their positions.
 func (t *taken) bad(values []format.BadValue) ([]batch.Bad, error) {
-	if len(values) == 0 && len(t.refused) == 0 {
+	if len(values) == 0 && len(t.refused) == 0 && len(t.unread) == 0 {
 		return nil, nil
 	}
 	var out []batch.Bad
 	var order []refused
-	for _, v := range values {
+	for _, v := range once(values, t.unread) {
 		r := refused{split: t.splits[v.Index], offset: t.offsets[v.Index], place: t.places[v.Index]}
 		b, err := t.badRecord(r)
 		if err != nil {
@@ -212,7 +220,24 @@ func (t *taken) bad(values []format.BadValue) ([]batch.Bad, error) {
 	return out, nil
 }
 
+// once adds to bad values, which are in order, the records whose headers cannot be read: a record is bad once.
+func once(values, unread []format.BadValue) []format.BadValue {
+	if len(unread) == 0 {
+		return values
+	}
+	out := slices.Clone(values)
+	for _, u := range unread {
+		if _, found := slices.BinarySearchFunc(values, u, func(a, b format.BadValue) int { return a.Index - b.Index }); !found {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
 func (r refused) why() *fault.Error {
+	if r.err != nil {
+		return r.err
+	}
 	if r.large > 0 {
 		return fault.New(fault.RecordTooLarge, "the record has %d bytes, which is more than the memory of the daemon is made for", r.large).
 			WithHint("raise sluice.memory_limit, or lower max.message.bytes of the topic")

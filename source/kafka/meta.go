@@ -6,6 +6,7 @@ import (
 
 	"sluice/batch"
 	"sluice/fault"
+	"sluice/format"
 	"sluice/source"
 )
 
@@ -59,9 +60,7 @@ func (t *taken) appendParsed(b *batch.Builder, name string, kept []int32) error 
 			t.record = r.appendTo(t.record[:0])
 			b.AppendText(t.record)
 		case "headers":
-			if err := appendHeaders(b, &r); err != nil {
-				return corrupt(p, r.offset, err)
-			}
+			appendHeaders(b, &r)
 		}
 	}
 	return nil
@@ -75,25 +74,62 @@ func appendBytes(b *batch.Builder, v []byte) {
 	b.AppendText(v)
 }
 
-// appendHeaders appends a row of HeaderType. Order and repetition are kept, null and empty values are told apart
-// . A name that is not UTF-8 is not a STRING: the batch is refused as corrupt, since Kafka requires it.
-func appendHeaders(b *batch.Builder, r *record) error {
+// appendHeaders appends a row of HeaderType, NULL for headers that cannot be read. Order and repetition are kept, null and empty values are
+// told apart.
+func appendHeaders(b *batch.Builder, r *record) {
+	if r.checkHeaders() != nil {
+		b.AppendNull()
+		return
+	}
 	entry := b.Child(0)
-	valid := true
-	err := r.eachHeader(func(key, value []byte) {
-		valid = valid && utf8.Valid(key)
+	_ = r.eachHeader(func(key, value []byte) { // which has been read
 		entry.Child(0).AppendText(key)
 		appendBytes(entry.Child(1), value)
 		entry.AppendNested()
 	})
-	if err == nil && !valid {
-		return errHeaderName
-	}
 	b.AppendNested()
-	return err
 }
 
-var errHeaderName = fault.New(fault.InvalidUTF8, "the name of a header is not UTF-8")
+// checkHeaders finds the records whose headers cannot be read: they are refused, or their headers are NULL (D-15).
+func (t *taken) checkHeaders(permissive bool) error {
+	n := 0
+	for i, at := range t.places {
+		var r record
+		if err := t.parse(at, &r); err != nil {
+			return corrupt(t.moves[t.splits[i]].p, t.offsets[i], err)
+		}
+		err := r.checkHeaders()
+		if err != nil && permissive {
+			t.unread = append(t.unread, format.BadValue{Index: n, Kept: true, Err: err})
+		} else if err != nil {
+			t.refused = append(t.refused, refused{split: t.splits[i], offset: t.offsets[i], place: at, err: err})
+			continue
+		}
+		t.values[n], t.offsets[n], t.splits[n], t.places[n] = t.values[i], t.offsets[i], t.splits[i], at
+		n++
+	}
+	clear(t.values[n:])
+	t.values, t.offsets, t.splits, t.places = t.values[:n], t.offsets[:n], t.splits[:n], t.places[:n]
+	return nil
+}
+
+// checkHeaders says why a record's headers are no rows of HeaderType: a name is a STRING, so it is UTF-8, as Kafka wants it.
+func (r *record) checkHeaders() *fault.Error {
+	at, wrong := 0, -1
+	err := r.eachHeader(func(key, _ []byte) {
+		if wrong < 0 && !utf8.Valid(key) {
+			wrong = at
+		}
+		at++
+	})
+	switch {
+	case err != nil:
+		return fault.New(fault.MalformedRecord, "its headers cannot be read").OfColumn("headers").Because(err)
+	case wrong >= 0:
+		return fault.New(fault.InvalidUTF8, "the name of header %d is not UTF-8", wrong+1).OfColumn("headers").WithHint("a query that does not ask for the headers takes the record")
+	}
+	return nil
+}
 
 // sortBoth sorts bad records by split and offset; order has the two for each.
 func sortBoth(bad []batch.Bad, order []refused) {

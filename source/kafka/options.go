@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/batch"
 	"sluice/fault"
 	"sluice/option"
 	"sluice/source/kafka/client"
@@ -95,6 +96,10 @@ func parse(v option.Values, stream bool, fallback string, at fault.Pos) (options
 	if o.nulls == keepNulls && v.Has("format") {
 		report("on_null_value", fault.InvalidOption, "on_null_value => 'keep' is for reads without a format: a value that is not there cannot be decoded").WithHint("use ignore or error")
 	}
+	if mode, _ := batch.ParseMode(given(v, "mode")); mode == batch.Permissive && o.nulls == refuseNulls {
+		report("on_null_value", fault.InvalidOption, "on_null_value => 'error' makes a record without a value a bad one, and mode => 'PERMISSIVE' keeps what can be read of it, which is nothing").
+			WithHint("leave such records out with 'ignore', keep them with 'keep' where there is no format, or take another mode")
+	}
 	for _, name := range []string{"maxOffsetsPerTrigger", "maxBytesPerTrigger"} {
 		if v.Has(name) && v.Int(name)+v.Size(name) <= 0 {
 			report(name, fault.InvalidOption, "%s must be above 0", name)
@@ -119,6 +124,11 @@ func parse(v option.Values, stream bool, fallback string, at fault.Pos) (options
 		}
 	}
 	return o, problems
+}
+
+func given(v option.Values, name string) string {
+	g, _ := v.Given(name)
+	return g.Value
 }
 
 // topicNames sorts names and drops repeated ones.

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"sluice/batch"
 	"sluice/fault"
 	"sluice/format"
 	"sluice/option"
@@ -25,6 +26,7 @@ type Config struct {
 	Columns   []source.Column   // what to deliver, in this order
 	Decoder   format.Decoder    // of the columns without Meta; nil when there are none
 	Tolerated *format.Tolerated // what the decoder replaced; nil when it replaces nothing
+	Mode      batch.Mode        // PERMISSIVE keeps the row of a record whose headers cannot be read
 	// DrainTimeout bounds how long a read with an end waits for an open transaction (D-7). 0 means 15 minutes.
 	DrainTimeout time.Duration
 	// Monitor watches the connections to the brokers; it may be nil.
@@ -98,7 +100,7 @@ func New(c Config) (*Source, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	columns, err := newColumns(c.Columns, c.Decoder, c.Tolerated, opts.nulls)
+	columns, err := newColumns(c, opts.nulls)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"sluice/batch"
 	"sluice/fault"
+	"sluice/format"
 )
 
 // taken are the records of one Read, in columns: what a decoder needs, and where to find the rest of a record.
@@ -20,7 +21,8 @@ type taken struct {
 	rows    []int32         // records that became rows
 	null    batch.Positions // of records without a value that were left out
 	errors  batch.ColumnErrors
-	refused []refused // records without a value that on_null_value refuses, and such that are too large
+	refused []refused         // records without a value that on_null_value refuses, such that are too large, and such whose headers cannot be read
+	unread  []format.BadValue // records whose headers cannot be read and are NULL
 	frames  []frame
 	moves   []move
 	record  []byte   // memory of appendParsed
@@ -38,7 +40,8 @@ type refused struct {
 	split  int32
 	offset int64
 	place  place
-	large  int64 // its size, where that is why
+	large  int64        // its size, where that is why
+	err    *fault.Error // or why
 }
 
 func (r refused) compare(o refused) int {
@@ -285,7 +288,7 @@ func (t *taken) add(p *partition, rec *record, split int32, nulls nullPolicy, m 
 func (t *taken) tooLarge(p *partition, rec *record, split int32, size int64, m *move) {
 	m.records++
 	m.time = rec.time
-	t.refused = append(t.refused, refused{split, rec.offset, t.placeOf(p), size})
+	t.refused = append(t.refused, refused{split: split, offset: rec.offset, place: t.placeOf(p), large: size})
 }
 
 // placeOf is where the next record of a partition begins.

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -155,7 +156,7 @@ func Cat(ctx context.Context, brokers []string, topic string, out io.Writer, o C
 		if len(r.Splits) == 0 {
 			return w.Flush()
 		}
-		if err := show(w, cols, o.Records); err != nil {
+		if err := show(w, s, cols, o.Records); err != nil {
 			return err
 		}
 		if o.Limit > 0 {
@@ -180,18 +181,21 @@ func open(brokers []string, topic string) (*kafka.Source, error) {
 	}
 	c := kafka.Config{Options: v, Stream: true}
 	for _, f := range kafka.Meta() {
-		c.Columns = append(c.Columns, source.Column{Field: f, Meta: f.Name})
+		if f.Name != "headers" { // their names may be no text: they are taken from the record
+			c.Columns = append(c.Columns, source.Column{Field: f, Meta: f.Name})
+		}
 	}
+	c.Columns = append(c.Columns, source.Record())
 	return kafka.New(c)
 }
 
-func show(w *bufio.Writer, cols batch.Columns, whole bool) error {
+func show(w *bufio.Writer, s *kafka.Source, cols batch.Columns, whole bool) error {
 	value := cols.Col("value")
 	for i := range cols.Len {
 		line := []byte("null") // a tombstone
 		if whole {
 			var err error
-			if line, err = json.Marshal(describe(cols, i)); err != nil {
+			if line, err = json.Marshal(describe(s, &cols, i)); err != nil {
 				return err
 			}
 		} else if !value.IsNull(i) {
@@ -205,30 +209,31 @@ func show(w *bufio.Writer, cols batch.Columns, whole bool) error {
 	return nil
 }
 
-func describe(cols batch.Columns, i int) printed {
+func describe(s *kafka.Source, cols *batch.Columns, i int) printed {
+	topic := string(cols.Col("topic").Text(i))
+	r := s.Original(cols, i, topic)
 	p := printed{
-		Topic:     string(cols.Col("topic").Text(i)),
+		Topic:     topic,
 		Partition: batch.Values[int32](cols.Col("partition"))[i],
 		Offset:    batch.Values[int64](cols.Col("offset"))[i],
-		Timestamp: time.UnixMicro(batch.Values[int64](cols.Col("timestamp"))[i]).UTC().Format("2006-01-02T15:04:05.000Z"),
+		Timestamp: time.UnixMicro(r.Time).UTC().Format("2006-01-02T15:04:05.000Z"),
 	}
-	text := func(c *batch.Column, i int, name string) *string {
-		if c.IsNull(i) {
+	text := func(b []byte, name string) *string {
+		if b == nil {
 			return nil
 		}
-		s := string(c.Text(i))
+		s := string(b)
 		if !utf8.ValidString(s) {
-			s = base64.StdEncoding.EncodeToString(c.Text(i))
+			s = base64.StdEncoding.EncodeToString(b)
 			p.Base64 = append(p.Base64, name)
 		}
 		return &s
 	}
-	p.Key = text(cols.Col("key"), i, "key")
-	p.Value = text(cols.Col("value"), i, "value")
-	h := cols.Col("headers")
-	for j := int(h.Offsets[i]); j < int(h.Offsets[i+1]); j++ {
-		name := string(h.Children[0].Children[0].Text(j))
-		p.Headers = append(p.Headers, printedHeader{name, text(&h.Children[0].Children[1], j, "header "+name)})
+	p.Key = text(r.Key, "key")
+	p.Value = text(r.Value, "value")
+	for j, h := range r.Headers {
+		name := *text([]byte(h.Key), "header name "+strconv.Itoa(j))
+		p.Headers = append(p.Headers, printedHeader{name, text(h.Value, "header "+name)})
 	}
 	return p
 }
