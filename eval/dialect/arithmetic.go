@@ -81,12 +81,12 @@ func (f *frame) asNumber(x, beside value) value {
 	return f.convert(x, double, false)
 }
 
-// toDecimal gives an integer operand of a DECIMAL operation its type; a constant has the precision of its digits.
+// toDecimal gives an integer operand of a DECIMAL operation its type; a literal has the precision of its digits.
 func (f *frame) toDecimal(v value) value {
 	switch {
 	case v.typ.Kind == batch.Decimal:
 		return v
-	case v.konst != nil && !v.konst.null:
+	case v.konst != nil && !v.konst.null && !v.konst.cast && v.typ.Kind != batch.TinyInt: // which Spark forgot
 		if d, ok := parseDecimal(v.konst.text); ok {
 			out := decimalValue(d)
 			out.pos, out.name = v.pos, v.name

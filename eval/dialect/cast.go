@@ -89,7 +89,13 @@ func (f *frame) cast(v value, to batch.Type, try bool) value {
 	if try && holdsBytes(v.typ) && to.Kind == batch.String { // Spark keeps bytes that are no UTF-8
 		return f.fail(fault.New(fault.UnsupportedMeaning, "TRY_CAST from BINARY to STRING is not supported").At(v.pos).WithHint("CAST fails for bytes that are no UTF-8"))
 	}
-	return f.convert(v, to, try)
+	out := f.convert(v, to, try)
+	if out.konst != nil {
+		cast := *out.konst
+		cast.cast = true
+		out.konst = &cast
+	}
+	return out
 }
 
 // convert casts v to a type it is castable to. With try, a value that cannot be cast is NULL.

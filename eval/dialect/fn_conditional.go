@@ -34,11 +34,15 @@ var conditionals = []*function{
 	{name: "isnotnull", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return compose(boolean, "(%s IS NOT NULL)", c.args[0]) }},
 	{name: "isnan", args: "x", min: 1, max: 1, exact: exact, bind: bindIsNaN},
 	{name: "nanvl", args: "x, y", min: 2, max: 2, exact: exact, bind: func(c *call) value {
-		x, y := c.as(0, double), c.as(1, double)
+		typ := double
+		if c.args[0].typ.Kind == batch.Float && (c.args[1].typ.Kind == batch.Float || c.args[1].typ.Kind == batch.Void) {
+			typ = float
+		}
+		x, y := c.as(0, typ), c.as(1, typ)
 		if isBroken(x, y) {
 			return wrong(c.pos)
 		}
-		return compose(double, "CASE WHEN isnan(%[1]s) THEN %[2]s ELSE %[1]s END", x, y)
+		return compose(typ, "CASE WHEN isnan(%[1]s) THEN %[2]s ELSE %[1]s END", x, y)
 	}},
 }
 

@@ -78,7 +78,9 @@ func (f *frame) alike(op string, x, y value, pos syntax.Pos) (value, value, bool
 	}
 	typ, ok := common(x.typ, y.typ)
 	if !ok {
-		f.report(fault.New(fault.OperandsDiffer, "%s has %s on one side and %s on the other", op, x.typ, y.typ).At(pos).WithHint("CAST one of them"))
+		if !f.tooWide(op, x.typ, y.typ, pos) {
+			f.report(fault.New(fault.OperandsDiffer, "%s has %s on one side and %s on the other", op, x.typ, y.typ).At(pos).WithHint("CAST one of them"))
+		}
 		return x, y, false
 	}
 	if typ.Kind == batch.Interval {
@@ -86,6 +88,16 @@ func (f *frame) alike(op string, x, y value, pos syntax.Pos) (value, value, bool
 		return x, y, false
 	}
 	return f.convert(x, typ, false), f.convert(y, typ, false), true
+}
+
+// tooWide reports two types, of which one is a DECIMAL, that no DECIMAL holds together: Spark drops digits behind the point of them.
+func (f *frame) tooWide(what string, t, u batch.Type, pos syntax.Pos) bool {
+	if !t.IsNumeric() || !u.IsNumeric() {
+		return false
+	}
+	f.report(fault.New(fault.UnsupportedMeaning, "%s has %s and %s, and values that are both need more than 38 digits", what, t, u).At(pos).
+		WithHint("CAST them to one DECIMAL type with fewer digits (D-37)"))
+	return true
 }
 
 // compare is a comparison. Structs and arrays are compared for equality only: DuckDB orders a null inside them differently
@@ -168,6 +180,9 @@ func (f *frame) unify(what string, values []value, pos syntax.Pos) ([]value, boo
 	for _, v := range values {
 		wide, ok := common(typ, v.typ)
 		if !ok {
+			if f.tooWide(what, typ, v.typ, pos) {
+				return values, false
+			}
 			f.report(fault.New(fault.DataDiffTypes, "%s has %s and %s, which have no common type", what, typ, v.typ).At(pos).WithHint("CAST one of them"))
 			return values, false
 		}

@@ -46,6 +46,7 @@ func (v value) is(m marks) bool { return v.marks&m != 0 }
 type constant struct {
 	null bool
 	text string
+	cast bool // it was not written as it is, but cast by the user
 }
 
 // isNull reports whether v is the literal NULL.
