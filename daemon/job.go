@@ -194,7 +194,7 @@ func (j *job) resetNow(ctx context.Context) error {
 	if err := j.d.store.Reset(nil, []string{j.plan.Name}); err != nil {
 		return err
 	}
-	j.subscribed = j.d.subscribe(ctx, j)
+	j.subscribed, j.seen = j.d.subscribe(ctx, j), nil
 	return j.subscribed
 }
 

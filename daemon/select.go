@@ -15,7 +15,8 @@ import (
 type Selection struct {
 	Refresh     map[string]bool // tables and sinks, as target names them; nil with a nil FullRefresh is all
 	FullRefresh map[string]bool
-	All         bool // full refresh of everything
+	All         bool                    // full refresh of everything
+	Overrides   map[string]*plan.Window // of a triggered run: other predicates of REPLACE WHERE flows, by flow (PO-01)
 }
 
 // Select resolves names of tables and sinks: those to refresh, and those to empty and compute anew. Of a sink only the checkpoints of

@@ -29,6 +29,8 @@ type update struct {
 	info    admin.UpdateInfo
 	targets map[string]bool // tables and sinks, as target names them
 	resets  resets
+
+	overrides map[string]*plan.Window
 }
 
 // StartUpdate starts an update and returns its id: full refreshes and checkpoint resets are done between two batches of the flows concerned, and
@@ -84,9 +86,10 @@ func (d *Daemon) plannedUpdate(r admin.UpdateRequest) (*update, error) {
 			u.targets[target(f)] = true
 		}
 	}
-	if err := d.overridable(r.Overrides); err != nil {
+	if err := s.Override(d.Plan, r.Overrides); err != nil {
 		return nil, err
 	}
+	u.overrides = s.Overrides
 	for _, name := range r.ResetCheckpointSelection {
 		i := slices.IndexFunc(d.Plan.Flows, func(f *plan.Flow) bool { return f.Name == name })
 		if i < 0 {
@@ -98,19 +101,6 @@ func (d *Daemon) plannedUpdate(r admin.UpdateRequest) (*update, error) {
 		}
 	}
 	return u, nil
-}
-
-// overridable refuses overrides of flows that have no predicate (PO-O1).
-func (d *Daemon) overridable(overrides []admin.Override) error {
-	var problems fault.List
-	for _, o := range overrides {
-		if slices.ContainsFunc(d.Plan.Flows, func(f *plan.Flow) bool { return f.Name == o.Flow }) {
-			problems = append(problems, fault.New(fault.OverrideNotSupported, "flow %s is not a REPLACE WHERE flow, and has no predicate to override", o.Flow))
-		} else {
-			problems = append(problems, fault.New(fault.OverrideUnknownFlow, "replace_where_overrides names %q, and the pipeline has no such flow", o.Flow))
-		}
-	}
-	return problems.Err()
 }
 
 // admit takes an update among those at work, unless one of them is the same, or works on one of its tables.
@@ -220,7 +210,7 @@ func (d *Daemon) carryOut(ctx context.Context, u *update) error {
 			return ctx.Err()
 		}
 	}
-	return nil
+	return d.updateWindows(ctx, u)
 }
 
 // resetRunning resets tables and flows while all others run. Those concerned, and flows that read the tables, stand still meanwhile.
@@ -245,7 +235,7 @@ func (d *Daemon) resetRunning(ctx context.Context, r *resets) error {
 			return err
 		}
 		for _, j := range still {
-			j.subscribed = d.subscribe(ctx, j)
+			j.subscribed, j.seen = d.subscribe(ctx, j), nil
 		}
 		return nil
 	})

@@ -15,15 +15,12 @@ import (
 // changed, at most once per trigger interval (RW-O7).
 func (j *job) update(take, do context.Context, say func(string)) error {
 	for take.Err() == nil {
-		say("computing its window")
-		began, seen := time.Now(), j.sources()
-		if err := j.updateWith(do, j.plan.Window, false); err != nil {
-			return err
+		began := time.Now()
+		if !j.d.Plan.Continuous || !j.current() { // it may have been computed by an order
+			if err := j.computeWindow(do, say); err != nil {
+				return err
+			}
 		}
-		j.mu.Lock()
-		j.batches++
-		j.seen = seen
-		j.mu.Unlock()
 		if !j.d.Plan.Continuous {
 			return nil
 		}
@@ -35,11 +32,28 @@ func (j *job) update(take, do context.Context, say func(string)) error {
 	return nil
 }
 
-// updateWith computes one update under a window of the flow.
-func (j *job) updateWith(ctx context.Context, w *plan.Window, override bool) error {
+// computeWindow computes the flow's window, under the predicate that it has in this run.
+func (j *job) computeWindow(ctx context.Context, say func(string)) error {
+	say("computing its window")
+	seen, w := j.sources(), j.plan.Window
+	if o := j.d.Select.Overrides[j.plan.Name]; o != nil && !j.d.Plan.Continuous { // a run is one update (PO-O8)
+		w = o
+	}
+	if err := j.updateWith(ctx, w, j.d.update); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.batches++
+	j.seen = seen
+	return nil
+}
+
+// updateWith computes one update, of the given id, under a window of the flow.
+func (j *job) updateWith(ctx context.Context, w *plan.Window, id string) error {
 	d := j.d
-	u := flow.Update{Plan: j.plan, Window: w, Override: override, Store: d.store, State: j.state, Table: d.table(j.plan.Table.Name),
-		Engine: d.engine, At: d.Now(), ID: d.update, Emit: d.emit, Show: showRow}
+	u := flow.Update{Plan: j.plan, Window: w, Override: w != j.plan.Window, Store: d.store, State: j.state, Table: d.table(j.plan.Table.Name),
+		Engine: d.engine, At: d.Now(), ID: id, Emit: d.emit, Show: showRow}
 	return u.Run(ctx)
 }
 

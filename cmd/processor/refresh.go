@@ -15,6 +15,7 @@ import (
 
 func (a *app) refreshCmd() *cobra.Command {
 	var full, async bool
+	var where string
 	c := &cobra.Command{
 		Use:   "refresh [TARGET ...]",
 		Short: "Bring tables and sinks up to date now, of all when none is named: in the running daemon, else by a run of its own",
@@ -23,12 +24,16 @@ func (a *app) refreshCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			overrides, err := overridesOf(p, targets, where, c.Flags().Changed("where"))
+			if err != nil {
+				return err
+			}
 			client, store, err := reach(p)
 			if err != nil && !fault.Of(err, fault.StoreNotFound) {
 				return err
 			}
 			if client != nil {
-				return a.refreshLive(c.Context(), client, p, targets, full, async)
+				return a.refreshLive(c.Context(), client, p, targets, overrides, full, async)
 			}
 			if store != nil {
 				if err := store.Close(); err != nil {
@@ -38,17 +43,30 @@ func (a *app) refreshCmd() *cobra.Command {
 			if async {
 				return usage{fmt.Errorf("--async needs a running daemon")}
 			}
-			return a.runOnce(c.Context(), p, targets, full)
+			return a.runOnce(c.Context(), p, targets, overrides, full)
 		},
 	}
 	c.Flags().BoolVar(&full, "full", false, "empty them first and compute them anew; of sinks, send everything again")
+	c.Flags().StringVar(&where, "where", "", "of one REPLACE WHERE table: compute the rows for which this predicate is true anew, this time, in place of the defined one")
 	c.Flags().BoolVar(&async, "async", false, "print the update's id and do not wait for its end")
 	return c
 }
 
+// overridesOf is what --where asks for.
+func overridesOf(p *plan.Pipeline, targets []string, where string, given bool) ([]admin.Override, error) {
+	if !given {
+		return nil, nil
+	}
+	if len(targets) != 1 {
+		return nil, usage{fmt.Errorf("--where needs the name of one table")}
+	}
+	o, err := daemon.OverrideOf(p, targets[0], where)
+	return []admin.Override{o}, err
+}
+
 // refreshLive has the running daemon do it.
-func (a *app) refreshLive(ctx context.Context, client *admin.Client, p *plan.Pipeline, targets []string, full, async bool) error {
-	r := admin.UpdateRequest{Cause: "USER_ACTION"}
+func (a *app) refreshLive(ctx context.Context, client *admin.Client, p *plan.Pipeline, targets []string, overrides []admin.Override, full, async bool) error {
+	r := admin.UpdateRequest{Cause: "USER_ACTION", Overrides: overrides}
 	switch {
 	case !full:
 		r.RefreshSelection = targets
@@ -94,7 +112,7 @@ func (a *app) updateEnded(u *admin.UpdateInfo) error {
 }
 
 // runOnce opens the store of a stopped pipeline and runs it through once.
-func (a *app) runOnce(ctx context.Context, p *plan.Pipeline, targets []string, full bool) error {
+func (a *app) runOnce(ctx context.Context, p *plan.Pipeline, targets []string, overrides []admin.Override, full bool) error {
 	once := *p
 	once.Continuous = false
 	refresh, fullRefresh := targets, []string(nil)
@@ -102,6 +120,9 @@ func (a *app) runOnce(ctx context.Context, p *plan.Pipeline, targets []string, f
 		refresh, fullRefresh = nil, targets
 	}
 	s, err := daemon.Select(&once, refresh, fullRefresh, full && len(targets) == 0)
+	if err == nil {
+		err = s.Override(&once, overrides)
+	}
 	if err != nil {
 		return err
 	}

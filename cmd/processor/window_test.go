@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// windowed has a table of facts and the daily sums of those from June on, of which there are older ones.
+func windowed(t *testing.T) *site {
+	s := local(t, `CREATE STREAMING TABLE facts AS SELECT * FROM STREAM read_files('in/*.json', format => 'json', schema => 'd DATE, region STRING, v INT');
+CREATE STREAMING TABLE daily;
+CREATE FLOW fill AS INSERT INTO daily BY NAME REPLACE WHERE f.d >= '2026-06-01' SELECT f.d, region, sum(v) AS s FROM facts AS f GROUP BY ALL;`,
+		map[string]string{"in/1.json": `{"d":"2026-01-01","region":"eu","v":1}
+{"d":"2026-01-01","region":"us","v":2}
+{"d":"2026-02-01","region":"eu","v":3}
+{"d":"2026-06-01","region":"eu","v":4}
+`})
+	s.sets = append(s.sets, "--set", "pipelines.trigger.interval=100ms")
+	return s
+}
+
+const (
+	juneRows    = "d,region,s\n2026-06-01,eu,4"
+	januaryRows = "d,region,s\n2026-01-01,eu,1\n2026-06-01,eu,4"
+)
+
+func (s *site) daily() string { return s.csv("SELECT d, region, s FROM daily ORDER BY d, region") }
+
+// PO-01, PO-02, PO-04, PO-07, PO-09: another predicate for one update, beside a running daemon: what it matches is computed, nothing else is touched, and
+// the defined one comes back. A full refresh leaves what that matches (FR-02, FR-03).
+func TestOverrideBesideADaemon(t *testing.T) {
+	s := windowed(t)
+	d := s.start()
+	s.until("the window", func() bool { return s.daily() == juneRows })
+	if code, out := s.verb("refresh", "daily", "--where", "f.d = '2026-01-01' AND region = 'eu'"); code != exitOK || s.daily() != januaryRows {
+		t.Fatalf("exit %d\n%s\n%s", code, out, s.daily())
+	}
+	if _, out := s.verb("events", "-o", "json"); !strings.Contains(out, `REPLACE_WHERE_BACKFILL`) {
+		t.Errorf("no update says that it is an override:\n%s", out)
+	}
+	if code, out := s.verb("refresh", "daily"); code != exitOK || s.daily() != januaryRows {
+		t.Errorf("exit %d\n%s\n%s", code, out, s.daily())
+	}
+	if code, out := s.verb("refresh", "daily", "--where", "d < '2026-06-01' AND 1 / (s - 3) > 0"); code == exitOK || !strings.Contains(out, "DIVIDE_BY_ZERO") || s.daily() != januaryRows {
+		t.Errorf("an override that fails: exit %d\n%s\n%s", code, out, s.daily())
+	}
+	if f := s.served("fill"); f.Status != "RUNNING" {
+		t.Errorf("the flow is %s", f.Status)
+	}
+	if code, out := s.verb("refresh", "daily", "--full"); code != exitOK || s.daily() != juneRows {
+		t.Errorf("exit %d\n%s\n%s", code, out, s.daily())
+	}
+	d.stop(exitOK)
+}
+
+// The same without a daemon, by a run of its own.
+func TestOverrideOfAStoppedStore(t *testing.T) {
+	s := windowed(t)
+	for _, c := range []struct {
+		args []string
+		rows string
+	}{
+		{[]string{"facts", "daily"}, juneRows},
+		{[]string{"daily", "--where", "f.d = '2026-01-01' AND region = 'eu'"}, januaryRows},
+		{[]string{"daily"}, januaryRows},
+		{[]string{"daily", "--full"}, juneRows},
+	} {
+		if code, out := s.verb(append([]string{"refresh"}, c.args...)...); code != exitOK || s.daily() != c.rows {
+			t.Fatalf("%v: exit %d\n%s\n%s", c.args, code, out, s.daily())
+		}
+	}
+}
+
+// PO-06, PO-O1 to PO-O4, PO-O7: an override that cannot be is refused before anything is done, whether a daemon runs or not.
+func TestOverridesThatCannotBe(t *testing.T) {
+	s := windowed(t)
+	refused := func() {
+		t.Helper()
+		for _, c := range []struct{ args, code string }{
+			{"facts --where v>1", "REFRESH_WHERE_REQUIRES_REPLACE_WHERE_FLOW"},
+			{"daily --where v>1", "REPLACE_WHERE_COLUMN_NOT_IN_OUTPUT"},
+			{"daily --where rand()<0.5", "REPLACE_WHERE_OVERRIDE_NOT_SUPPORTED"},
+			{"daily --full --where s>1", "REPLACE_WHERE_OVERRIDE_WITH_FULL_REFRESH"},
+			{"nowhere --where s>1", "TABLE_OR_VIEW_NOT_FOUND"},
+			{"--where s>1", "--where needs the name of one table"},
+		} {
+			if code, out := s.verb(append([]string{"refresh"}, strings.Fields(c.args)...)...); code == exitOK || !strings.Contains(out, c.code) {
+				t.Errorf("%s: exit %d\n%s", c.args, code, out)
+			}
+		}
+	}
+	refused()
+	d := s.start()
+	s.until("the window", func() bool { return s.daily() == juneRows })
+	refused()
+	for _, c := range []struct{ body, code string }{
+		{`"replace_where_overrides":[{"flow_name":"nobody","predicate_override":"s>1"}]`, "REPLACE_WHERE_OVERRIDE_UNKNOWN_FLOW"},
+		{`"replace_where_overrides":[{"flow_name":"facts","predicate_override":"v>1"}]`, "REPLACE_WHERE_OVERRIDE_NOT_SUPPORTED"},
+		{`"refresh_selection":["facts"],"replace_where_overrides":[{"flow_name":"fill","predicate_override":"s>1"}]`, "REPLACE_WHERE_OVERRIDE_NOT_SELECTED"},
+		{`"replace_where_overrides":[{"flow_name":"fill","predicate_override":"s>1"},{"flow_name":"fill","predicate_override":"s>2"}]`, "REPLACE_WHERE_OVERRIDE_TWICE"},
+		{`"full_refresh":true,"replace_where_overrides":[{"flow_name":"fill","predicate_override":"s>1"}]`, "REPLACE_WHERE_OVERRIDE_WITH_FULL_REFRESH"},
+	} {
+		if status, answer := s.api("POST", "/api/2.0/pipelines/local/updates", "{"+c.body+"}"); status != 400 || !strings.Contains(fmt.Sprint(answer), c.code) {
+			t.Errorf("%s: %d %v", c.body, status, answer)
+		}
+	}
+	if s.daily() != juneRows {
+		t.Errorf("something was done: %s", s.daily())
+	}
+	d.stop(exitOK)
+}

@@ -1,0 +1,107 @@
+package daemon
+
+import (
+	"context"
+	"slices"
+
+	"sluice/admin"
+	"sluice/fault"
+	"sluice/option"
+	"sluice/plan"
+)
+
+// OverrideOf is the override of the flow into a table with another predicate (PO-01, PO-06).
+func OverrideOf(p *plan.Pipeline, table, predicate string) (admin.Override, error) {
+	found, err := targetNamed(p.Tables, nil, table)
+	if err != nil {
+		return admin.Override{}, err
+	}
+	i := slices.IndexFunc(p.Flows, func(f *plan.Flow) bool { return target(f) == found && f.Window != nil })
+	if i < 0 {
+		return admin.Override{}, fault.New(fault.RefreshWhere, "no REPLACE WHERE flow writes the table %s, so there is no predicate to put another one in place of", table)
+	}
+	return admin.Override{Flow: p.Flows[i].Name, Predicate: predicate}, nil
+}
+
+// Override adds to a selection other predicates of flows, each for one update. All that is wrong with them is in one list (PO-O1 to PO-O4, PO-O7).
+func (s *Selection) Override(p *plan.Pipeline, overrides []admin.Override) error {
+	var problems fault.List
+	report := func(code *fault.Code, format string, args ...any) *fault.Error {
+		problems = append(problems, fault.New(code, format, args...))
+		return problems[len(problems)-1]
+	}
+	excluded := s.excluded(p)
+	for _, o := range overrides {
+		i := slices.IndexFunc(p.Flows, func(f *plan.Flow) bool { return f.Name == o.Flow })
+		switch {
+		case i < 0:
+			e := report(fault.OverrideUnknownFlow, "replace_where_overrides names %q, and the pipeline has no such flow", o.Flow)
+			if near := option.Nearest(o.Flow, flowNames(p)); near != "" {
+				e.WithHint("did you mean %s?", near)
+			}
+			continue
+		case p.Flows[i].Window == nil:
+			report(fault.OverrideNotSupported, "flow %s is not a REPLACE WHERE flow, and has no predicate to override", o.Flow)
+			continue
+		case s.All || s.FullRefresh[target(p.Flows[i])]:
+			report(fault.OverrideWithFullRefresh, "flow %s has another predicate, and its table is fully refreshed", o.Flow).
+				WithHint("a full refresh leaves what the defined predicate matches; refresh it fully first, then with the predicate")
+			continue
+		case excluded[o.Flow]:
+			report(fault.OverrideNotSelected, "flow %s has another predicate, and its table is not among those that are refreshed", o.Flow).
+				WithHint("name %s among them", p.Flows[i].Table.Display)
+			continue
+		case s.Overrides[o.Flow] != nil:
+			report(fault.OverrideTwice, "flow %s has two other predicates", o.Flow).WithHint("put them together with OR")
+			continue
+		}
+		window, wrong := p.Flows[i].Window.Override(o.Predicate)
+		problems = append(problems, wrong...)
+		if s.Overrides == nil {
+			s.Overrides = map[string]*plan.Window{}
+		}
+		s.Overrides[o.Flow] = window
+	}
+	return problems.Err()
+}
+
+func flowNames(p *plan.Pipeline) (out []string) {
+	for _, f := range p.Flows {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+// updateNow computes an update of a REPLACE WHERE flow that runs, between two of its own. What is wrong with it is nothing to them.
+func (j *job) updateNow(ctx context.Context, w *plan.Window, id string) error {
+	var failure error
+	err := j.between(ctx, func(ctx context.Context) error { // the job is locked
+		seen := j.sources()
+		if failure = j.updateWith(ctx, w, id); failure == nil {
+			j.batches++
+			j.seen = seen
+		}
+		return nil
+	})
+	if err == nil {
+		err = failure
+	}
+	return err
+}
+
+// updateWindows computes those windows that an update is about.
+func (d *Daemon) updateWindows(ctx context.Context, u *update) error {
+	for _, j := range d.jobs {
+		if j.plan.Window == nil || !u.targets[target(j.plan)] {
+			continue
+		}
+		w := u.overrides[j.plan.Name]
+		if w == nil {
+			w = j.plan.Window
+		}
+		if err := j.updateNow(ctx, w, u.info.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
