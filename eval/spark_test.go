@@ -91,7 +91,7 @@ func sameFailure(have, want string) bool {
 	family := func(s string) string {
 		s, _, _ = strings.Cut(s, ".")
 		switch s {
-		case "ARITHMETIC_OVERFLOW", "BINARY_ARITHMETIC_OVERFLOW", "CAST_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE", "NUMERIC_OUT_OF_SUPPORTED_RANGE":
+		case "ARITHMETIC_OVERFLOW", "BINARY_ARITHMETIC_OVERFLOW", "CAST_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE", "NUMERIC_OUT_OF_SUPPORTED_RANGE", "DATETIME_OVERFLOW":
 			return "overflow"
 		}
 		return s

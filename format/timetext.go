@@ -140,6 +140,11 @@ func appendGMT(dst []byte, seconds int, whole bool) []byte {
 	return AppendPadded(append(dst, ':'), seconds%60, 2)
 }
 
+// AppendOffset appends seconds east of Greenwich as Java's XXXXX does: Z, +hh:mm, or +hh:mm:ss where there are seconds.
+func AppendOffset(dst []byte, seconds int) []byte {
+	return appendOffset(dst, seconds, timePart{letter: 'X', count: 5})
+}
+
 func appendOffset(dst []byte, seconds int, part timePart) []byte {
 	switch {
 	case part.letter == 'Z' && part.count == 4:

@@ -209,7 +209,7 @@ func newCount(s *Spec) (Function, error) {
 func newSubstr(s *Spec) (Function, error) {
 	m, err := newMatcher(s)
 	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
-		if text := args[0].Text(i); m.find(text, 0) {
+		if text := args[0].Text(i); m.find(text, 0) && m.span[1] > m.span[0] {
 			out.AppendText(m.group(text, 0))
 		} else {
 			out.AppendNull()

@@ -60,13 +60,18 @@ func plusMonths(day int32, months int) int32 {
 	return format.DaysOf(y, m+1, min(d, daysInMonth(y, m+1)))
 }
 
-// newMonthsBetween counts months of 31 days between two local times, none of the days where both are the same of their month
-// or both the last; rounded to eight places unless "exactly" is set.
+// newMonthsBetween counts months of 31 days between two instants, none of the days where both are the same of their month
+// or both the last; rounded to eight places unless "exactly" is set. Days are those of the session's zone, and the time of the day is
+// what has passed since it began: when clocks were moved, they show another.
 func newMonthsBetween(s *Spec) (Function, error) {
-	exactly := s.Options["exactly"] == "true"
+	exactly, loc, zone := s.Options["exactly"] == "true", s.Zone, format.NewZone(s.Zone)
+	passed := func(at int64) (day int32, rest int64) {
+		day, _ = split(at + offsetAt(at, loc))
+		return day, at - instant(zone, int64(day)*microsPerDay)
+	}
 	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
-		dayA, restA := split(int64At(&args[0], i))
-		dayB, restB := split(int64At(&args[1], i))
+		dayA, restA := passed(int64At(&args[0], i))
+		dayB, restB := passed(int64At(&args[1], i))
 		ya, ma, da := format.DateOf(dayA)
 		yb, mb, db := format.DateOf(dayB)
 		months := float64((ya-yb)*12 + ma - mb)

@@ -225,7 +225,13 @@ func bindBy(function string) func(*call) value {
 		if err := noOrder(c.name, by.typ, by.pos); err != nil {
 			return c.fail(err)
 		}
-		return c.over(c.args[0].typ, function+"(%s, %s)", c.args...).with(unordered)
+		x := c.args[0]
+		if x.typ.Kind != batch.Float {
+			return c.over(x.typ, function+"(%s, %s)", x, by).with(unordered)
+		}
+		// DuckDB would keep a FLOAT as a key to sort by, in which -0.0 is 0.0.
+		v := c.over(double, function+"(%s, %s)", c.convert(x, double, false), by)
+		return compose(x.typ, "CAST(%s AS FLOAT)", v).with(unordered)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 var collections = []*function{
 	{name: "array", args: "x, ...", min: 0, max: -1, exact: exact, bind: bindArray},
 	{name: "map", args: "key, value, ...", min: 0, max: -1, exact: exact, bind: bindMap},
-	{name: "struct", args: "x, ...", min: 1, max: -1, exact: exact, bind: func(c *call) value {
+	{name: "struct", args: "x, ...", min: 1, max: -1, exact: "exact; * is refused", bind: func(c *call) value {
 		return c.structValues(c.args, c.fieldNames(c.expr.Args, c.expr.ArgNames), c.pos)
 	}},
 	{name: "named_struct", args: "name, value, ...", min: 2, max: -1, exact: "exact; names are constant", bind: bindNamedStruct},

@@ -12,7 +12,7 @@ import (
 var records = []*function{
 	{name: "from_csv", args: "text, schema [, options]", min: 2, max: 3, bind: bindFromCSV,
 		exact: "exact, but a text in quotes that goes on behind them with an escape or a part of a separator ends at the next separator; times alone are NULL; its options are above"},
-	{name: "to_csv", args: "struct [, options]", min: 1, max: 2, bind: bindToCSV, exact: "exact; BINARY and nested members are refused; its options are above"},
+	{name: "to_csv", args: "struct [, options]", min: 1, max: 2, bind: bindToCSV, exact: "exact, but a text of blanks is an empty one also where blanks in front are kept; BINARY and nested members are refused; its options are above"},
 	{name: "schema_of_csv", args: "text [, options]", min: 1, max: 2, bind: bindSchemaOfCSV, exact: "exact"},
 }
 

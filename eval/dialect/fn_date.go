@@ -69,15 +69,20 @@ var dates = []*function{
 	{name: "unix_seconds", args: "timestamp", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.epochIn(1_000_000) }},
 	{name: "unix_millis", args: "timestamp", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.epochIn(1_000) }},
 	{name: "unix_micros", args: "timestamp", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.epochIn(1) }},
-	{name: "unix_date", args: "date", min: 1, max: 1, exact: exact, bind: simple(integer, "CAST(%s - DATE '1970-01-01' AS INTEGER)", date)},
-	{name: "timestamp_seconds", args: "number", min: 1, max: 1, exact: exact, bind: func(c *call) value {
+	{name: "unix_date", args: "date", min: 1, max: 1, exact: exact, bind: func(c *call) value {
+		if k := c.args[0].typ.Kind; k != batch.Date && k != batch.Void {
+			return c.mistyped(0, "a DATE")
+		}
+		return compose(integer, "CAST(%s - DATE '1970-01-01' AS INTEGER)", c.as(0, date))
+	}},
+	{name: "timestamp_seconds", args: "number", min: 1, max: 1, exact: "exact; places behind the sixth are cut off", bind: func(c *call) value {
 		if !c.args[0].typ.IsNumeric() && c.args[0].typ.Kind != batch.Void {
 			return c.mistyped(0, "a number")
 		}
-		return c.convert(c.args[0], timestamp, false)
+		return c.secondsSince(c.args[0])
 	}},
-	{name: "timestamp_millis", args: "integer", min: 1, max: 1, exact: exact, bind: simple(timestamp, "make_timestamptz(%s * 1000)", bigint)},
-	{name: "timestamp_micros", args: "integer", min: 1, max: 1, exact: exact, bind: simple(timestamp, "make_timestamptz(%s)", bigint)},
+	{name: "timestamp_millis", args: "integer", min: 1, max: 1, exact: exact, bind: whole("make_timestamptz(%s * 1000)")},
+	{name: "timestamp_micros", args: "integer", min: 1, max: 1, exact: exact, bind: whole("make_timestamptz(%s)")},
 	{name: "date_from_unix_date", args: "days", min: 1, max: 1, exact: exact, bind: simple(date, "(DATE '1970-01-01' + %s)", integer)},
 	{name: "make_date", args: "year, month, day", min: 3, max: 3, exact: pastDomain, bind: simple(date,
 		"CASE WHEN %[1]s IS NOT NULL AND %[2]s IS NOT NULL AND %[3]s IS NOT NULL THEN make_date(CAST(%[1]s AS BIGINT), CAST(%[2]s AS BIGINT), CAST(%[3]s AS BIGINT)) END", integer)},
@@ -127,7 +132,7 @@ func bindDateDiff(c *call) value {
 	if !ok {
 		return wrong(c.pos)
 	}
-	return c.builtin("timestampdiff", bigint, [][2]string{{"unit", unit}}, c.localTime(1), c.localTime(2))
+	return c.builtin("timestampdiff", bigint, [][2]string{{"unit", unit}}, c.onClock(1), c.onClock(2))
 }
 
 func bindMonthsBetween(c *call) value {
@@ -139,7 +144,7 @@ func bindMonthsBetween(c *call) value {
 		}
 		exactly = fmt.Sprint(k.text == "false")
 	}
-	return c.builtin("months_between", double, [][2]string{{"exactly", exactly}}, c.localTime(0), c.localTime(1))
+	return c.builtin("months_between", double, [][2]string{{"exactly", exactly}}, c.as(0, timestamp), c.as(1, timestamp))
 }
 
 func bindUTC(c *call) value {
@@ -203,6 +208,10 @@ func (c *call) localTime(i int) value {
 	return c.convert(x, localTime, false)
 }
 
+// onClock is argument i as what the clocks of the session's zone show. A TIMESTAMP_NTZ is taken as an instant first: those that a clock
+// leaves out are later.
+func (c *call) onClock(i int) value { return c.convert(c.as(i, timestamp), localTime, false) }
+
 func bindExtract(c *call) value {
 	part, isNull, ok := c.constText(0)
 	if !ok {
@@ -253,8 +262,12 @@ func bindDateTrunc(c *call) value {
 	case unit == "day" || dayUnits[strings.ToUpper(name)] != "":
 		return derive(timestamp, c.zone.instant(safe(truncated, localTime)), x)
 	}
-	// The part that is cut off is the same on every clock.
-	return derive(timestamp, fmt.Sprintf("(%s - (%s - %s))", x.sql, local, truncated), x)
+	// The part that is cut off is the same on every clock, unless a clock left out where it begins.
+	near := fmt.Sprintf("(%s - (%s - %s))", x.sql, local, truncated)
+	if unit == "hour" || unit == "minute" {
+		near = c.zone.keeping(near, truncated)
+	}
+	return derive(timestamp, near, x)
 }
 
 func bindTrunc(c *call) value {
@@ -314,23 +327,18 @@ func bindDateFormat(c *call) value {
 	if isNull {
 		return c.convert(null(), text, false)
 	}
-	return c.format(c.args[0], p, 1)
+	return c.format(c.as(0, timestamp), p, 1)
 }
 
-// format writes a time by a pattern.
+// format writes a TIMESTAMP by a pattern.
 func (c *call) format(x value, pattern string, arg int) value {
 	p, err := format.ParseTimePattern(pattern)
-	typ := localTime
-	if err == nil && p.HasOffset() {
-		if typ = timestamp; x.typ.Kind == batch.TimestampNTZ {
-			err = errors.New("an offset from UTC, which a TIMESTAMP_NTZ has not")
-		}
-	}
 	if err != nil {
 		return c.fail(patternError(pattern, err).At(c.args[arg].pos))
 	}
-	if x.typ.Kind != batch.TimestampNTZ {
-		x = c.argument(x, timestamp, c.name)
+	typ := localTime
+	if p.HasOffset() {
+		typ = timestamp
 	}
 	return c.builtin("format_time", text, [][2]string{{"pattern", pattern}}, c.convert(x, typ, false))
 }
@@ -386,11 +394,33 @@ func bindFromUnixtime(c *call) value {
 	return c.format(instant, pattern, len(c.args)-1)
 }
 
-// epochIn is the number of units since 1970, rounded down.
+// secondsSince is the time that a number of seconds behind 1970 is. NaN and Infinity are none.
+func (c *call) secondsSince(x value) value {
+	if isFractional(x.typ) {
+		x = compose(x.typ, "CASE WHEN isfinite(%[1]s) THEN %[1]s END", x)
+	}
+	return c.convert(x, timestamp, false)
+}
+
+// whole is a function from an integer to a time, which takes nothing else for one.
+func whole(format string) func(*call) value {
+	return func(c *call) value {
+		if x := c.args[0].typ; !x.IsInteger() && x.Kind != batch.Void {
+			return c.mistyped(0, "an integer")
+		}
+		return compose(timestamp, format, c.as(0, bigint))
+	}
+}
+
+// epochIn is the number of units since 1970, rounded down. A TIMESTAMP_NTZ is taken as a time of UTC, whatever the session's zone.
 func (c *call) epochIn(micros int) value {
-	x := c.as(0, timestamp)
-	if isBroken(x) {
-		return x
+	x := c.args[0]
+	switch x.typ.Kind {
+	case batch.Void:
+		return c.convert(x, bigint, false)
+	case batch.Timestamp, batch.TimestampNTZ:
+	default:
+		return c.mistyped(0, "a TIMESTAMP")
 	}
 	if micros == 1 {
 		return compose(bigint, "epoch_us(%s)", x)

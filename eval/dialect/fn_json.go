@@ -13,7 +13,7 @@ import (
 
 var documents = []*function{
 	{name: "from_json", args: "text, schema [, options]", min: 2, max: 3, bind: bindFromJSON,
-		exact: "exact for JSON by RFC 8259; what D-8 refuses is NULL: an object with a name twice, a decimal with too many digits, a number out of range (Spark makes Infinity of one beyond DOUBLE or FLOAT), a number for a TIMESTAMP without timestampUnit; a number in a STRING keeps its text (1.50, 1e2), which Spark writes anew (1.5, 100.0); a schema with a struct without fields is refused; its options are above"},
+		exact: "exact for JSON by RFC 8259; what D-8 refuses is NULL: an object with a name twice, a decimal with too many digits, a number out of range (Spark makes Infinity of one beyond DOUBLE or FLOAT), a number for a TIMESTAMP without timestampUnit, a number for a DATE (Spark counts days), a date without its zeros (2026-1-3); a number in a STRING keeps its text (1.50, 1e2), which Spark writes anew (1.5, 100.0); a schema with a struct without fields is refused; its options are above"},
 	{name: "to_json", args: "x [, options]", min: 1, max: 2, bind: bindToJSON, exact: "exact; its options are above"},
 	{name: "get_json_object", args: "text, path", min: 2, max: 2, bind: bindGetJSON,
 		exact: "exact for JSON by RFC 8259, NULL for other texts; the path is a constant: $.a.b[0]['c'][*]"},

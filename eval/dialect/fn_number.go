@@ -42,7 +42,7 @@ var numbers = []*function{
 	{name: "asin", args: "x", min: 1, max: 1, exact: oneULP, bind: bindCircular("abs(%[1]s) <= 1")},
 	{name: "acos", args: "x", min: 1, max: 1, exact: oneULP, bind: bindCircular("abs(%[1]s) <= 1")},
 	{name: "atan", args: "x", min: 1, max: 1, exact: oneULP, bind: func(c *call) value { return onDouble(c, double, "atan(%s)") }},
-	{name: "atan2", args: "y, x", min: 2, max: 2, exact: oneULP, bind: simple(double, "atan2(%s, %s)", double)},
+	{name: "atan2", args: "y, x", min: 2, max: 2, exact: oneULP, bind: simple(double, "atan2(%s + 0::DOUBLE, %s + 0::DOUBLE)", double)},
 	{name: "degrees", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return onDouble(c, double, "(%s * 57.29577951308232::DOUBLE)") }},
 	{name: "radians", args: "x", min: 1, max: 1, exact: exact, bind: func(c *call) value { return onDouble(c, double, "(%s * 0.017453292519943295::DOUBLE)") }},
 	{name: "e", args: "", min: 0, max: 0, exact: exact, bind: func(c *call) value { return fractional("2.718281828459045", double) }},
@@ -236,9 +236,6 @@ func bindPmod(c *call) value {
 		return r
 	}
 	_, y, _ := c.operands("%", c.args[0], c.args[1], c.pos)
-	if y.typ.Kind == batch.Decimal {
-		return c.refuse("CAST to an integer or a DOUBLE", "pmod of %s is not supported", y.typ)
-	}
 	sum := "%[1]s + %[2]s"
 	switch r.typ.Kind { // Java adds bytes and shorts as ints, and sums of the others go round
 	case batch.TinyInt, batch.SmallInt:

@@ -76,6 +76,9 @@ func (f *frame) call(e *syntax.Func) value {
 		return wrong(e.Pos)
 	}
 	v := c.fn.bind(c)
+	if c.fn.kind == scalar {
+		v = v.beside(c.args)
+	}
 	v.pos = e.Pos
 	return v
 }
@@ -98,7 +101,11 @@ func (f *frame) arguments(e *syntax.Func) (*call, bool) {
 			WithHint("sort structs that begin with the key: transform(array_sort(transform(a, x -> struct(KEY AS k, x AS v))), y -> y.v)"))
 		return nil, false
 	}
-	if n := len(e.Args); n < fn.min || fn.max >= 0 && n > fn.max || e.Star && name != "count" {
+	if e.Star && name != "count" {
+		f.fail(unsupported("%s(*) is not supported", name).At(e.Pos).WithHint("name the columns"))
+		return nil, false
+	}
+	if n := len(e.Args); n < fn.min || fn.max >= 0 && n > fn.max {
 		f.fail(fault.New(fault.WrongArguments, "%s takes %s, not %d", name, fn.arity(), n).At(e.Pos).WithHint("write %s(%s)", name, fn.args))
 		return nil, false
 	}

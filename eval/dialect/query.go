@@ -39,6 +39,7 @@ type selection struct {
 	where    *value
 	groups   []value
 	having   *value
+	whole    bool // all rows make one group
 	qualify  *value
 	order    []sortKey
 	limit    *value

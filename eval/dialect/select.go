@@ -129,7 +129,7 @@ func (f *frame) generated(s *selection, e *syntax.Select) map[syntax.Expr][]item
 	if call == nil {
 		return nil
 	}
-	if len(e.GroupBy) > 0 || e.GroupByAll || e.Having != nil || slices.ContainsFunc(e.Items, isAggregated) {
+	if len(e.GroupBy) > 0 || e.GroupByAll || e.Having != nil || slices.ContainsFunc(e.Items, func(i syntax.SelectItem) bool { return isAggregated(i.Expr) }) {
 		f.report(unsupportedQuery(call.Pos, "a function that makes rows beside GROUP BY or an aggregate", "aggregate in a subquery, and let the function stand over that: SELECT n, explode(a) FROM (SELECT count(*) AS n, ...)"))
 		return map[syntax.Expr][]item{call: nil}
 	}
@@ -158,9 +158,9 @@ func (f *frame) generated(s *selection, e *syntax.Select) map[syntax.Expr][]item
 	return map[syntax.Expr][]item{call: out}
 }
 
-// isAggregated reports whether there is an aggregate function in an item, outside of subqueries and windows.
-func isAggregated(i syntax.SelectItem) (found bool) {
-	syntax.Inspect(i.Expr, func(node any) bool {
+// isAggregated reports whether there is an aggregate function in an expression, outside of subqueries and windows.
+func isAggregated(e syntax.Expr) (found bool) {
+	syntax.Inspect(e, func(node any) bool {
 		switch n := node.(type) {
 		case *syntax.Query, *syntax.Subquery:
 			return false
@@ -260,6 +260,9 @@ func (f *frame) item(i item) *output {
 		return &output{name: i.column.name, value: f.grouped(*i.column)}
 	}
 	v := f.bind(i.expr)
+	if isAggregated(i.expr) {
+		v.marks |= aggregated // also where it has no use for the aggregate: typeof(sum(x))
+	}
 	name := columnName(i.expr)
 	if i.alias != nil {
 		name = i.alias.Text
@@ -341,6 +344,7 @@ func (b *binder) checkGrouping(s *selection, out *query, e *syntax.Select) {
 		values = append(values, k.value)
 		grouped = grouped || k.value.is(aggregated)
 	}
+	s.whole = grouped && len(s.groups) == 0
 	if !grouped || isBroken(s.groups...) {
 		return
 	}
@@ -399,7 +403,11 @@ func (f *frame) sortKey(x syntax.Expr, q *query) value {
 		}
 		return q.outputs[n-1].value
 	}
-	return f.bind(x)
+	v := f.bind(x)
+	if isAggregated(x) {
+		v.marks |= aggregated
+	}
+	return v
 }
 
 // count understands the number of rows of LIMIT and OFFSET: a constant.

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 
 	"sluice/batch"
 	"sluice/syntax"
@@ -77,6 +78,18 @@ func derive(typ batch.Type, sql string, parts ...value) value {
 		v.refs = append(v.refs, p.refs...)
 		v.free = append(v.free, p.free...)
 		v.inner = append(v.inner, p.inner...)
+	}
+	return v
+}
+
+// beside is v with the columns of arguments that do not count for it, as in typeof(x): GROUP BY is about them, too.
+func (v value) beside(args []value) value {
+	for _, a := range args {
+		for _, c := range a.free {
+			if !slices.Contains(v.free, c) {
+				v.free = append(v.free[:len(v.free):len(v.free)], c)
+			}
+		}
 	}
 	return v
 }

@@ -100,8 +100,11 @@ func (s *selection) rest(w *writer, items []string) string {
 		b.WriteString([...]string{" GROUP BY ", ", "}[min(i, 1)])
 		b.WriteString(zeroed(g).sql)
 	}
-	if s.having != nil {
+	switch {
+	case s.having != nil:
 		b.WriteString(" HAVING " + s.having.sql)
+	case s.whole: // perhaps no aggregate is left that would say so
+		b.WriteString(" HAVING TRUE")
 	}
 	if s.qualify != nil {
 		b.WriteString(" QUALIFY " + s.qualify.sql)

@@ -47,10 +47,10 @@ func NewTo(t batch.Type, o ToOptions) (*To, error) {
 	return &To{o: o, sep: o.Dialect.separator()}, nil
 }
 
-// defaults are Spark's patterns.
+// defaults are Spark's patterns. It writes the seconds of an offset, if it has some.
 var defaults = func() format.Times {
 	t, err := format.ParseTimes(false, func(name string) string {
-		return map[string]string{"dateFormat": "yyyy-MM-dd", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSS][XXX]", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSS]"}[name]
+		return map[string]string{"dateFormat": "yyyy-MM-dd", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSS][XXXXX]", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSS]"}[name]
 	})
 	if err != nil {
 		panic(err)
@@ -83,35 +83,50 @@ func (t *To) Append(structs *batch.Column, out *batch.Builder) *fault.Error {
 	return nil
 }
 
-// field appends a value to the record. Blanks around it are left out; what is then empty is EmptyValue.
+// field appends a value to the record. What is empty without the blanks around it is EmptyValue.
 func (t *To) field(c *batch.Column, i int, first bool) *fault.Error {
-	d := &t.o.Dialect
 	if c.IsNull(i) {
-		t.put([]byte(t.o.NullValue), t.structures([]byte(t.o.NullValue)))
+		t.element([]byte(t.o.NullValue), first)
 		return nil
 	}
 	t.value = t.plain(t.value[:0], c, i)
-	text := t.value
-	if !utf8.Valid(text) {
-		return fault.New(fault.CannotEncode, "a STRING value is not UTF-8 and has no form in CSV").WithDetail("%.64q", fault.Payload(text))
+	if !utf8.Valid(t.value) {
+		return fault.New(fault.CannotEncode, "a STRING value is not UTF-8 and has no form in CSV").WithDetail("%.64q", fault.Payload(t.value))
 	}
-	for d.TrimLeading && len(text) > 0 && blank(text[0]) {
+	if len(t.behind(t.ahead(t.value))) > 0 {
+		t.element(t.value, first)
+		return nil
+	}
+	empty, quote := []byte(t.o.EmptyValue), t.o.Dialect.Quote
+	if n := len(empty); n >= 2 && empty[0] == quote && empty[n-1] == quote { // it has its own
+		t.text = append(t.text, empty...)
+	} else {
+		t.element(empty, first)
+	}
+	return nil
+}
+
+// element appends a text without the blanks around it. Whether it stands in quotes depends on those behind it as well.
+func (t *To) element(text []byte, first bool) {
+	comment := first && len(text) > 0 && text[0] == t.o.Dialect.Comment
+	text = t.ahead(text)
+	t.put(t.behind(text), comment || t.structures(text))
+}
+
+// ahead is a text without the blanks that it begins with, where they are to be left out.
+func (t *To) ahead(text []byte) []byte {
+	for t.o.Dialect.TrimLeading && len(text) > 0 && blank(text[0]) {
 		text = text[1:]
 	}
-	for d.TrimTrailing && len(text) > 0 && blank(text[len(text)-1]) {
+	return text
+}
+
+// behind is a text without the blanks that it ends with, where they are to be left out.
+func (t *To) behind(text []byte) []byte {
+	for t.o.Dialect.TrimTrailing && len(text) > 0 && blank(text[len(text)-1]) {
 		text = text[:len(text)-1]
 	}
-	if len(text) > 0 {
-		t.put(text, t.structures(text) || first && t.value[0] == d.Comment)
-		return nil
-	}
-	empty := []byte(t.o.EmptyValue)
-	if n := len(empty); n >= 2 && empty[0] == d.Quote && empty[n-1] == d.Quote { // it has its own
-		t.text = append(t.text, empty...)
-		return nil
-	}
-	t.put(empty, t.structures(empty))
-	return nil
+	return text
 }
 
 // plain appends a value as Spark prints it.

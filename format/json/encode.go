@@ -82,7 +82,7 @@ type writer struct {
 	skipNulls    bool           // spark: members of objects that are null are left out
 	zone         *time.Location // spark: of TIMESTAMP
 	times        format.Times   // spark: patterns
-	memory       []byte         // spark: a text by a pattern
+	memory       []byte         // spark: a text by a pattern, or an offset
 	err          error
 }
 

@@ -64,11 +64,11 @@ func (w *writer) present(dst []byte, c *batch.Column, i int, s *shape) []byte {
 // millis writes a time as yyyy-MM-dd'T'HH:mm:ss.SSS, with the offset of the zone where it is an instant.
 func (w *writer) millis(dst []byte, c *batch.Column, i int) []byte {
 	micros := batch.Values[int64](c)[i]
-	offset := ""
+	w.memory = w.memory[:0]
 	if c.Type.Kind == batch.Timestamp {
 		_, seconds := time.UnixMicro(micros).In(w.zone).Zone()
 		micros += int64(seconds) * 1e6
-		offset = offsetText(seconds)
+		w.memory = format.AppendOffset(w.memory, seconds)
 	}
 	dst = append(dst, '"')
 	start := len(dst)
@@ -78,7 +78,7 @@ func (w *writer) millis(dst []byte, c *batch.Column, i int) []byte {
 	} else {
 		dst = append(dst, ".000"...)
 	}
-	return append(append(dst, offset...), '"')
+	return append(append(dst, w.memory...), '"')
 }
 
 // patterned writes a date or time by a pattern.
@@ -107,12 +107,4 @@ func (w *writer) pattern(t batch.Type) format.TimePattern {
 		return w.times.Timestamp
 	}
 	return w.times.TimestampNTZ
-}
-
-// offsetText writes seconds east of Greenwich as Java's XXX does: Z, or +hh:mm.
-func offsetText(seconds int) string {
-	if seconds == 0 {
-		return "Z"
-	}
-	return time.Unix(0, 0).In(time.FixedZone("", seconds)).Format("-07:00")
 }
