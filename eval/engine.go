@@ -35,6 +35,7 @@ type Engine struct {
 	db      duckdb.Database
 	threads int
 	zone    *time.Location
+	files   string // Options.Files
 
 	mu         sync.Mutex
 	statements map[*Statement]struct{}
@@ -60,7 +61,7 @@ func Open(opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, unknownZone(opt.Zone, err)
 	}
-	e := &Engine{threads: opt.Threads, zone: zone, statements: map[*Statement]struct{}{}, functions: map[string]bool{}}
+	e := &Engine{threads: opt.Threads, zone: zone, files: opt.Files, statements: map[*Statement]struct{}{}, functions: map[string]bool{}}
 	if err := e.open(opt); err != nil {
 		return nil, err
 	}
@@ -132,6 +133,9 @@ func unknownZone(name string, err error) error {
 	return fault.New(fault.InvalidTimeZone, "there is no time zone %q", name).
 		Because(err).WithHint("use a name of the IANA time zone database, such as Europe/Berlin")
 }
+
+// Files is the only folder in which the engine finds files, "" when it finds none.
+func (e *Engine) Files() string { return e.files }
 
 // Close frees the engine and the statements that are still open. None may be running.
 func (e *Engine) Close() error {

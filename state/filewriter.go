@@ -119,7 +119,7 @@ func (w *fileWriter) one(ctx context.Context) error {
 	for i := range p.stats {
 		p.stats[i] = newStats(w.fields[i].Type)
 	}
-	if err := s.o.Sealer.WriteFile(ctx, s.files.path(f.id), w.fields, rowGroup(&w.pending), p.piece); err != nil {
+	if err := s.o.Sealer.WriteFile(ctx, s.files.path(f.id), w.fields, rowGroup(&w.pending, s.o.RowGroup), p.piece); err != nil {
 		return err
 	}
 	for i := range p.stats {
@@ -128,17 +128,13 @@ func (w *fileWriter) one(ctx context.Context) error {
 	return nil
 }
 
-// What a row group takes in memory, about, and how many rows it has at least and at most.
-const (
-	rowGroupBytes = 8 << 20
-	rowGroupLeast = 2048
-	rowGroupMost  = 122_880
-)
+// rowGroupMost is how many rows a row group has at most.
+const rowGroupMost = 122_880
 
-// rowGroup is how many rows like the given ones a row group has.
-func rowGroup(rows *batch.Columns) int {
+// rowGroup is how many rows like the given ones take so many bytes in memory, at least one.
+func rowGroup(rows *batch.Columns, bytes int64) int {
 	each := max(1, weight(rows)/int64(rows.Len))
-	return int(min(max(rowGroupBytes/each, rowGroupLeast), rowGroupMost))
+	return int(min(max(bytes/each, 1), rowGroupMost))
 }
 
 // weight is what rows take in memory, about.
@@ -164,6 +160,9 @@ func (p *piecing) piece() (batch.Columns, error) {
 	}
 	rows := p.pending
 	p.pending = batch.Columns{}
+	if n := (rowGroup(&rows, p.t.store.o.RowGroup) + 63) &^ 63; n < rows.Len {
+		rows, p.pending = part(&rows, 0, n), part(&rows, n, rows.Len)
+	}
 	if limit := p.t.store.o.FileSize; p.file.weight+weight(&rows) > limit && rows.Len > 1 {
 		rows = p.cut(rows, int(max(1, int64(rows.Len)*(limit-p.file.weight)/weight(&rows))))
 	}
@@ -196,8 +195,56 @@ func (p *piecing) cut(rows batch.Columns, n int) batch.Columns {
 			rest[i-n] = int32(i)
 		}
 	}
-	p.pending = rows.Take(rest)
+	p.pending = joined(rows.Take(rest), p.pending)
 	return rows.Take(head)
+}
+
+// joined are rows and those that follow.
+func joined(rows, more batch.Columns) batch.Columns {
+	if more.Len == 0 {
+		return rows
+	}
+	out := batch.Columns{Fields: rows.Fields, Len: rows.Len + more.Len}
+	for c := range rows.Cols {
+		b := batch.NewBuilder(rows.Cols[c].Type, out.Len)
+		for i := range rows.Len {
+			b.AppendFrom(&rows.Cols[c], i)
+		}
+		for i := range more.Len {
+			b.AppendFrom(&more.Cols[c], i)
+		}
+		out.Cols = append(out.Cols, b.Column())
+	}
+	return out
+}
+
+// part are the rows from..to-1, in the same memory; from is a multiple of 64.
+func part(rows *batch.Columns, from, to int) batch.Columns {
+	out := batch.Columns{Fields: rows.Fields, Len: to - from, Cols: make([]batch.Column, len(rows.Cols))}
+	for i := range rows.Cols {
+		out.Cols[i] = partOf(&rows.Cols[i], from, to)
+	}
+	return out
+}
+
+func partOf(c *batch.Column, from, to int) batch.Column {
+	out := *c
+	out.Len = to - from
+	if c.Valid != nil {
+		out.Valid = c.Valid[from/64:]
+	}
+	switch w := c.Type.Width(); {
+	case w > 0:
+		out.Fixed = c.Fixed[from*w : to*w]
+	case c.Type.Kind == batch.Struct:
+		out.Children = make([]batch.Column, len(c.Children))
+		for f := range c.Children {
+			out.Children[f] = partOf(&c.Children[f], from, to)
+		}
+	default: // texts and elements stay where they are
+		out.Offsets = c.Offsets[from : to+1]
+	}
+	return out
 }
 
 // account counts rows in.

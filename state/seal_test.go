@@ -44,7 +44,7 @@ var forms = [][]batch.Field{
 func (w *twin) open(i int) {
 	o := Options{Dir: "db", FS: w.fs[i], Pipeline: "p", CacheSize: 1 << 20, MemTableSize: 1 << 20, OnFault: func(err error) { w.Errorf("store failed: %v", err) }}
 	if i == 0 {
-		o.Sealer, o.FileSize = plainSealer{w.fs[i]}, 120
+		o.Sealer, o.FileSize, o.RowGroup = plainSealer{w.fs[i]}, 120, 30
 	}
 	var err error
 	w.s[i], err = Open(o)
@@ -277,7 +277,7 @@ func TestTrimmedFilesGo(t *testing.T) {
 	ok(t, scan.Close())
 	ok(t, first.Close())
 	closeChecked(t, s)
-	s = open(t, fs, sealed(1<<20))
+	open(t, fs, sealed(1<<20))
 	if names, err := fs.List("db/files"); err != nil || len(names) != files {
 		t.Errorf("after a restart there are %d files, the table has %d: %v", len(names), files, err)
 	}

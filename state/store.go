@@ -26,6 +26,7 @@ type Options struct {
 	Files        string              // folder of those files, as the Sealer knows it; "" is files in Dir
 	FilesFS      vfs.FS              // the disk it is on; nil is FS
 	SealAt       int64               // bytes of the tail of an append table at which it is written to files; 0 is 128 MiB
+	RowGroup     int64               // bytes in memory that a file takes while it is written, about; 0 is 8 MiB
 	FileSize     int64               // bytes in memory of the rows of a file, about; 0 is 128 MiB
 	Pipeline     string              // the pipeline the store belongs to; another one's store is refused
 	ReadOnly     bool                // for status and query beside a stopped daemon: takes the lock, writes nothing
@@ -50,6 +51,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.KeptEvents, 100_000)
 	setDefault(&o.SealAt, 128<<20)
 	setDefault(&o.FileSize, 128<<20)
+	setDefault(&o.RowGroup, 8<<20)
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}

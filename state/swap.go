@@ -3,9 +3,6 @@ package state
 import (
 	"context"
 	"slices"
-	"time"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"sluice/batch"
 	"sluice/fault"
@@ -175,56 +172,4 @@ func (t *Table) commitSwap(f *Flow, s *Swap, removed, added []*tableFile) error 
 	t.mu.Unlock()
 	t.store.files.drop(id, forgotten)
 	return nil
-}
-
-// updateRecord is what the history of a table says of a version.
-type updateRecord struct {
-	Time        int64  `json:"time"` // batch time, microseconds
-	Update      string `json:"update,omitempty"`
-	Cause       string `json:"cause,omitempty"`
-	Predicate   string `json:"predicate,omitempty"`
-	RowsRemoved int64  `json:"rows_removed"`
-	RowsAdded   int64  `json:"rows_added"`
-}
-
-// How much history a table keeps that says nothing else (D-27).
-const (
-	historyAge   = 24 * time.Hour
-	historyTimes = 2 // times the size of what is live
-)
-
-// forget drops old versions from the history of a table, the oldest first: those that are too old at the time of version v, and those
-// whose files are too large beside what is live, then or just before: an update that empties the table can be undone. It returns the files that no version has any more, and those that are left.
-func (t *Table) forget(b *pebble.Batch, past []*tableFile, v tableVersion) (gone, left []*tableFile, err error) {
-	bytes := int64(0)
-	for _, f := range past {
-		bytes += f.weight
-	}
-	id, first := t.record.Instance, int64(0)
-	for len(past) > 0 {
-		f, at := past[0], v.time
-		if f.removed < v.version {
-			if at, err = t.timeOf(f.removed); err != nil {
-				return nil, nil, err
-			}
-		}
-		if at >= v.time-historyAge.Microseconds() && bytes <= historyTimes*max(v.bytes, t.version.bytes) {
-			break
-		}
-		must(b.Delete(fileKey(id, f.id), nil))
-		bytes, first = bytes-f.weight, f.removed
-		gone, past = append(gone, f), past[1:]
-	}
-	if first > 0 {
-		must(b.DeleteRange(idKey(kindUpdate, id), updateKey(id, first), nil))
-		t.store.o.Logger.Info("old versions of a table leave its history", "table", t.name, "before", first, "files", len(gone))
-	}
-	return gone, past, nil
-}
-
-// timeOf is the time of a version that the history has.
-func (t *Table) timeOf(version int64) (int64, error) {
-	var u updateRecord
-	_, err := readJSON(t.store, t.store.db, updateKey(t.record.Instance, version), &u)
-	return u.Time, err
 }

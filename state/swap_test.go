@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"pgregory.net/rapid"
 
 	"sluice/batch"
 	"sluice/fault"
@@ -109,6 +110,53 @@ func TestASwapIsSeenWholeOrNotAtAll(t *testing.T) {
 		t.Errorf("a swap that only removes: version %d, %v", version, err)
 	}
 	same(t, "in the end", contents(t, s, windows.Name))
+}
+
+// D-27: every version of the history is read as it was, by its number and by its time, and is told as it was made.
+func TestVersionsAreRead(t *testing.T) {
+	s := open(t, vfs.NewMem(), sealed(1<<20))
+	table, err := s.Table(windows)
+	ok(t, err)
+	f, err := s.Flow("f")
+	ok(t, err)
+	for n := range int64(4) {
+		var remove []FileID
+		if n != 1 {
+			remove = idsOf(filesOf(t, s, windows.Name))
+		}
+		_, err := swap(table, f, remove, row{k: "k", seq: n, v: strings.Repeat("v", int(n)*50)}) // what is older has room beside it
+		ok(t, err)
+	}
+	snapshot := s.Snapshot()
+	defer snapshot.Close()
+	for version, want := range [][]string{{}, {"0"}, {"0", "1"}, {"2"}, {"3"}} {
+		at, err := snapshot.VersionAt(windows.Name, noon.Add(time.Duration(version)*time.Second))
+		ok(t, err)
+		files, err := snapshot.FilesAt(windows.Name, at)
+		ok(t, err)
+		scan, err := snapshot.ScanFiles(windows.Name, idsOf(files), []string{"seq"})
+		ok(t, err)
+		var got []string
+		for {
+			rows, err := scan.Next(0)
+			ok(t, err)
+			if rows.Len == 0 {
+				break
+			}
+			got = append(got, text(rows)...)
+		}
+		ok(t, scan.Close())
+		slices.Sort(got)
+		same(t, fmt.Sprint("version ", version), got, want...)
+	}
+	history, err := snapshot.History(windows.Name)
+	ok(t, err)
+	if want := (Update{4, noon.Add(4 * time.Second), "u", "test", "true", 0, 1}); len(history) != 4 || history[0] != want {
+		t.Errorf("%+v", history)
+	}
+	if _, err := snapshot.History(events.Name); !fault.Of(err, fault.InternalError) {
+		t.Errorf("the history of another table: %v", err)
+	}
 }
 
 // What an update was computed from must be what is there, and what fails leaves neither rows nor files.
@@ -226,12 +274,26 @@ func TestHistoryIsForgotten(t *testing.T) {
 	if n := len(table.past); n != 1 { // the version that the last update found was still seen until now
 		t.Errorf("%d old files a day later", n)
 	}
+	snapshot := s.Snapshot()
+	history, err := snapshot.History(windows.Name)
+	ok(t, err)
 	var versions []int64
-	ok(t, s.eachOf(s.db, idKey(kindUpdate, table.record.Instance), func(k, _ []byte) error {
-		versions = append(versions, int64(k[7]))
-		return nil
-	}))
-	if !slices.Equal(versions, []int64{5, 6}) {
+	for _, u := range history {
+		versions = append(versions, u.Version)
+	}
+	for version, found := range map[int64]bool{0: false, 4: false, 5: true, 6: true, 7: false} {
+		if files, err := snapshot.FilesAt(windows.Name, version); found && (err != nil || len(files) != 1) || !found && !fault.Of(err, fault.VersionNotFound) {
+			t.Errorf("version %d: %v %v", version, files, err)
+		}
+	}
+	if _, err := snapshot.VersionAt(windows.Name, noon); !fault.Of(err, fault.VersionNotFound) {
+		t.Errorf("the version of a time that is forgotten: %v", err)
+	}
+	if version, err := snapshot.VersionAt(windows.Name, at.Add(-time.Microsecond)); err != nil || version != 5 {
+		t.Errorf("the version just before the last: %d, %v", version, err)
+	}
+	ok(t, snapshot.Close())
+	if !slices.Equal(versions, []int64{6, 5}) {
 		t.Errorf("versions %v", versions)
 	}
 	closeChecked(t, s)
@@ -357,4 +419,27 @@ func TestFilesAreLookedAtWhenAStoreIsOpened(t *testing.T) {
 		}
 		_ = fs.Remove(path)
 	}
+}
+
+// Rows that come in large pieces are written in smaller ones, and nothing is lost between them.
+func TestLargePiecesAreDivided(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawColumns(t, everyType, rapid.IntRange(1, 300).Draw(t, "rows"))
+		from := rapid.IntRange(0, (c.Len-1)/64).Draw(t, "from") * 64
+		to := rapid.IntRange(from+1, c.Len).Draw(t, "to")
+		got := part(&c, from, to)
+		var index []int32
+		for i := from; i < to; i++ {
+			index = append(index, int32(i))
+		}
+		want := c.Take(index)
+		compare(t, "a part", got, text(want))
+		set := rowSet{cols: pointers(&got)}
+		again, err := parseChunk(appendChunk(nil, &set, 0, got.Len))
+		ok(t, err)
+		s := schemaOf(t, everyType)
+		dec := newChunkDecoder(s, s.visible())
+		ok(t, dec.append(&again, 0, got.Len))
+		compare(t, "its chunk", dec.columns(), text(want))
+	})
 }

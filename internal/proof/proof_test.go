@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 const seeds = 40
 
 func engine(t *testing.T) *eval.Engine {
-	e, err := eval.Open(eval.Options{Threads: 1, MemoryLimit: 256 << 20, Zone: "UTC", Files: os.TempDir()})
+	e, err := eval.Open(eval.Options{Threads: 1, MemoryLimit: 256 << 20, Zone: "UTC", Files: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@
 //
 // # Commands
 //
-//	only limit=... partitions=... restart=... mode=... stop=...    fixes axes of the variants; the input is the reason
+//	only limit=... partitions=... restart=... mode=... stop=... files=...    fixes axes of the variants; the input is the reason
 //	pipeline [name=N] [features=F] [digests=declared] [setting=value ...]
 //	                                                               declares the pipeline; the input is SQL. Digests are kept of two tables
 //	                                                               of three, or of those that say so

@@ -16,7 +16,7 @@ import (
 // testEngine is one engine for all worlds of a test.
 func testEngine(t *testing.T) *eval.Engine {
 	t.Helper()
-	e, err := eval.Open(eval.Options{Threads: 1, MemoryLimit: 256 << 20, Zone: "UTC", Files: os.TempDir()})
+	e, err := eval.Open(eval.Options{Threads: 1, MemoryLimit: 256 << 20, Zone: "UTC", Files: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 
 // TestScenarios runs every file below testdata.
 func TestScenarios(t *testing.T) {
-	engine, err := eval.Open(eval.Options{Threads: 1, MemoryLimit: 256 << 20, Zone: "UTC", Files: os.TempDir()})
+	engine, err := eval.Open(eval.Options{Threads: 1, MemoryLimit: 256 << 20, Zone: "UTC", Files: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestFamilyIsPairwise(t *testing.T) {
 	if len(variants) > 8 {
 		t.Errorf("%d variants, want 8 at most", len(variants))
 	}
-	if got := variants[0].String(); got != "limit=none,partitions=1,mode=triggered,restart=no,stop=soft" {
+	if got := variants[0].String(); got != "limit=none,partitions=1,mode=triggered,restart=no,stop=soft,files=no" {
 		t.Errorf("the first is %s", got)
 	}
 	for i, a := range axes {
@@ -85,7 +85,7 @@ func TestFamilyIsPairwise(t *testing.T) {
 			t.Errorf("%v is taken", wrong)
 		}
 	}
-	if one, err := family(map[string]string{"limit": "3", "partitions": "1", "mode": "continuous", "restart": "no", "stop": "soft"}); err != nil || len(one) != 1 {
+	if one, err := family(map[string]string{"limit": "3", "partitions": "1", "mode": "continuous", "restart": "no", "stop": "soft", "files": "no"}); err != nil || len(one) != 1 {
 		t.Errorf("all axes fixed: %v %v", one, err)
 	}
 }

@@ -19,6 +19,7 @@ var axes = []axis{
 	{"mode", []string{"triggered", "continuous"}}, // of the pipeline
 	{"restart", []string{"no", "batches"}},        // the daemon ends after every batch and is started again
 	{"stop", []string{"soft", "crash"}},           // how it ends
+	{"files", []string{"no", "yes"}},              // what append tables have becomes files at once, not when it is much
 }
 
 // variant has a value for each axis, in their order.

@@ -136,7 +136,7 @@ func (w *world) options() daemon.Options {
 		Plan:  w.plan,
 		Log:   slog.New(slog.DiscardHandler),
 		Fatal: func(err error) { panic(fmt.Sprintf("the store cannot go on: %v", err)) },
-		Store: func(o *state.Options) { o.FS, o.FilesFS = w.through.disk(w.disk.FS()), lasting{vfs.Default} },
+		Store: func(o *state.Options) { w.onDisk(o, w.through.disk(w.disk.FS())) },
 	}
 	o.Now = func() time.Time {
 		if at := w.now.Load(); at != 0 {
@@ -153,7 +153,17 @@ func (w *world) options() daemon.Options {
 // stored opens the store of a stopped daemon.
 func (w *world) stored(readOnly bool) (*state.Store, error) {
 	w.looked()
-	return state.Open(state.Options{Dir: w.plan.Storage, FS: w.disk.FS(), FilesFS: lasting{vfs.Default}, Sealer: w.engine, Pipeline: w.plan.Name, ReadOnly: readOnly})
+	o := state.Options{Dir: w.plan.Storage, Pipeline: w.plan.Name, ReadOnly: readOnly}
+	w.onDisk(&o, w.disk.FS())
+	return state.Open(o)
+}
+
+// onDisk has a store on a disk, the files of its tables too. DuckDB writes them; with files=yes it does so behind every commit.
+func (w *world) onDisk(o *state.Options, fs vfs.FS) {
+	o.FS, o.Sealer = fs, disk.NewMirror(fs, w.engine, w.engine.Files())
+	if w.variant.is("files", "yes") {
+		o.SealAt = 1
+	}
 }
 
 // look calls f with the store, of the running daemon or of the stopped one.
