@@ -243,7 +243,7 @@ func (c *compiler) write(sequence *value, checks []value, row bool, care care) s
 		inner = c.around(inner, sequence != nil, checks, row, care >= guarded)
 	}
 	if c.window != nil && c.window.Cluster >= 0 {
-		inner += fmt.Sprintf(" ORDER BY r.c%d", c.window.Cluster)
+		inner += " ORDER BY " + c.clusterKey()
 	}
 	return w.with(c.ctes) + inner
 }

@@ -92,6 +92,15 @@ func (c *compiler) where(w *Where) (value, *Window) {
 	return v, t.window
 }
 
+// clusterKey is what rows are sorted by. A number that is sorted by itself comes out of DuckDB's sort with one zero for both.
+func (c *compiler) clusterKey() string {
+	column := c.storedColumn(c.window.Cluster)
+	if column.typ.Kind == batch.Float || column.typ.Kind == batch.Double {
+		return fmt.Sprintf("CASE WHEN %[1]s = 0 THEN 0 ELSE %[1]s END", column.sql)
+	}
+	return column.sql
+}
+
 // predicateScope is the row as it is stored: the columns that may be named, and under the names of tables those of them that came from there
 // unchanged, hidden from bare names.
 func (c *compiler) predicateScope(w *Where) *scope {

@@ -8,7 +8,7 @@ type Pipeline struct {
 	Flows      []Flow // writers of a table before its readers, and whom a flow waits for before it
 }
 
-// Table is a streaming table. With Keys it is kept by REPLACE USING, without it is appended to.
+// Table is a streaming table. With Keys it is kept by REPLACE USING, without it is appended to, or replaced where the predicate of its flow holds.
 type Table struct {
 	Name         string
 	Columns      []string
@@ -34,6 +34,7 @@ type Flow struct {
 	Select   []Item
 	Where    *Expr
 	Sequence *Expr // SEQUENCE BY, over the columns of the source
+	Window   *Expr // REPLACE WHERE, over the columns of the target: the flow reads all of a table in every update
 }
 
 // Item is one column of a select list.

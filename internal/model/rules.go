@@ -28,6 +28,17 @@ const (
 	BadIsLeftOut      Rule = "D-15: a row that SQL refuses is left out and counted, not kept with NULLs"
 )
 
-// AllRules are all of them.
+// The rules of REPLACE WHERE that can be broken.
+const (
+	WindowsGo           Rule = "RW-01: rows of the target that match go"
+	OutsideStays        Rule = "RW-02: rows of the target that do not match stay"
+	OutsideIsNotWritten Rule = "RW-03: rows of the query that do not match are not written"
+	NullIsOutside       Rule = "RW-O1: a row for which the predicate is NULL does not match"
+)
+
+// WindowRules are those of REPLACE WHERE.
+var WindowRules = []Rule{WindowsGo, OutsideStays, OutsideIsNotWritten, NullIsOutside}
+
+// AllRules are all others.
 var AllRules = []Rule{LateRowsLose, TiesStay, NullIsAKey, EveryKeyColumn, PlacesAreKnown, NaNIsNoSequence, ZerosAreOne, OnlyTruePasses, DropsSetNoFloor,
 	DropsCountOnce, NullIsNotTrue, RefreshEmpties, ResetRereads, ResetKeepsRows, OnceIsOnce, RefreshDrains, BatchZeroCleans, DeletesAreChanges, FeedsBegin, ReadersStop, BadIsLeftOut}

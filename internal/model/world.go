@@ -184,6 +184,9 @@ func (w *World) held(f *Flow, ends map[string]string) bool {
 // apply lets a flow read all that is new to it, and returns the code of the error that stops it.
 func (w *World) apply(f *Flow) (code string) {
 	s := w.flows[f.Name]
+	if f.Window != nil {
+		return w.replaceWhere(f)
+	}
 	if t := w.tables[f.From.Table]; t != nil {
 		if s.source == 0 {
 			s.source = t.generation

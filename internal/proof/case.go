@@ -26,7 +26,7 @@ type Step struct {
 	Kind     Kind
 	Name     string          // of a topic, table, flow or sink
 	Messages []model.Message // of Produce
-	Where    *model.Expr     // of Edit
+	Where    *model.Expr     // of Edit and Window
 	Offset   int             // of Trim; of Outage the write
 	Survives int             // of Outage: percent of what was not synced
 }
@@ -44,6 +44,7 @@ const (
 	RefreshAll Kind = "refresh all" // a full refresh of everything
 	Reset      Kind = "reset"       // the checkpoint of a flow
 	Edit       Kind = "edit"        // a flow gets another condition
+	Window     Kind = "window"      // a REPLACE WHERE flow gets another predicate
 	Stop       Kind = "stop"        // a daemon that is still up stops
 	Crash      Kind = "crash"       // the power fails
 	Refuse     Kind = "refuse"      // a sink refuses its next batch
@@ -130,6 +131,11 @@ func (s *script) step(step Step) {
 	case RefreshOne:
 		s.apply()
 		s.run("run full-refresh="+step.Name, []string{step.Name}, false)
+		s.applied = false
+	case Window:
+		s.settle()
+		s.world.Replace(step.Name, step.Where)
+		s.declare()
 		s.applied = false
 	case Edit:
 		s.settle()
@@ -222,7 +228,7 @@ func (s *script) questions() {
 			state += map[bool]string{true: ", drained", false: ", not drained"}[s.world.Drained(f.Name)]
 		}
 		s.say("flow "+f.Name, "", state)
-		if !f.From.Feed {
+		if !f.From.Feed && f.Window == nil { // of those the number of updates is not known
 			s.counters(&f)
 		}
 	}

@@ -62,6 +62,7 @@ func flowSQL(p *model.Pipeline, f *model.Flow) string {
 	if t != nil && t.Keys != nil {
 		fmt.Fprintf(&out, " REPLACE USING (%s) SEQUENCE BY %s", strings.Join(t.Keys, ", "), f.Sequence.SQL())
 	}
+	out.WriteString(windowSQL(f))
 	var items []string
 	for _, i := range f.Select {
 		text := i.Expr.SQL()
@@ -89,6 +90,8 @@ func sourceSQL(f *model.Flow) string {
 			return read
 		}
 		return "STREAM " + read
+	case f.Window != nil:
+		return f.From.Table
 	case f.From.Feed:
 		return "STREAM(" + f.From.Table + ") WITH (readChangeFeed = true, mode = 'DROPMALFORMED')"
 	}

@@ -1,0 +1,47 @@
+package proof
+
+import (
+	"fmt"
+	"testing"
+
+	"sluice/internal/model"
+)
+
+// windowSeeds of make test.
+const windowSeeds = 16
+
+// The formula of section 2.1 and PT-04: engine and model agree under random predicates over data with NULL, NaN and -0.0, whatever the batches,
+// restarts and crashes.
+func TestWindowsAgree(t *testing.T) {
+	e := engine(t)
+	t.Run("seed", func(t *testing.T) {
+		for seed := uint64(1); seed <= windowSeeds; seed++ {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
+				agree(t, GenerateWindows(seed), e)
+			})
+		}
+	})
+}
+
+// Each rule of windows, broken in the model, is noticed.
+func TestABrokenRuleOfWindowsIsFound(t *testing.T) {
+	e := engine(t)
+	for _, rule := range model.WindowRules {
+		t.Run(string(rule), func(t *testing.T) {
+			t.Parallel()
+			for seed := uint64(1); seed <= windowSeeds; seed++ {
+				c := GenerateWindows(seed)
+				if !shows(c, rule) {
+					continue
+				}
+				small := Reduce(c, 1000, func(c *Case) bool { return shows(c, rule) })
+				if d, err := Check(small, e, Harm{Rule: rule}); err != nil || d == nil {
+					t.Errorf("the engine agrees with a model that breaks it (%v):\n%s", err, small.File())
+				}
+				return
+			}
+			t.Fatalf("none of the %d seeds depends on it", windowSeeds)
+		})
+	}
+}
