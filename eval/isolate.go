@@ -3,8 +3,10 @@ package eval
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"sluice/batch"
 	"sluice/fault"
 )
 
@@ -17,8 +19,8 @@ type Refused struct {
 
 // RunIsolated is Run for a batch that contains rows which SQL refuses: it evaluates the others and names those (D-15). An
 // expectation that raises an error refuses nothing: its check is NULL, and Result.Ran says so (D-4, D-49). The query must be row-wise in its first input, which must be a batch; the rows come out in the order of the
-// input. The batch is split in halves, each of which runs once; few rows run singly. So n rows take at most 2n runs, and
-// k refused ones among many about 2k log2(n/k). The whole batch comes first, so a batch in which only expectations raise takes one run.
+// input. The batch is split in halves, each of which runs once; few rows run singly. So n rows take at most 3n runs, and
+// k refused ones among many about 2k log2(n/k). A refused row names the column that fails, where that can be only one. The whole batch comes first, so a batch in which only expectations raise takes one run.
 // With keep, a refused row is kept where its columns can be null instead (PERMISSIVE). Errors of another class than Data end it, but for
 // a row alone for which there is not enough memory, where no other relation takes some.
 func (s *Statement) RunIsolated(ctx context.Context, inputs []Input, at time.Time, keep bool) (Result, []Refused, error) {
@@ -63,7 +65,10 @@ func (i *isolation) run(first, end int) (good bool, err error) {
 		return err == nil, err
 	}
 	if end-first == 1 {
-		kept, err := i.tolerate(first)
+		kept, column, err := i.tolerate(first)
+		if column != "" {
+			refused = refused.Within("column %s", batch.QuoteName(column)).OfColumn(column)
+		}
 		i.refused = append(i.refused, Refused{first, refused, kept})
 		return false, err
 	}
@@ -92,17 +97,50 @@ func (i *isolation) split(first, end int) error {
 	return err
 }
 
-// tolerate evaluates a refused row once more, with null for the columns that fail, and reports whether that gave a row.
-func (i *isolation) tolerate(row int) (kept bool, err error) {
-	if !i.keep {
-		return false, nil
+// tolerate evaluates a refused row once more, with null for the columns that fail, and reports whether that gave a row, which is kept where
+// that is asked for, and which column fails, if it can be only one.
+func (i *isolation) tolerate(row int) (kept bool, column string, err error) {
+	if !i.keep && !slices.Contains(i.compiled.Tried, true) {
+		return false, "", nil
 	}
 	tolerant, err := i.once(&i.tolerant, i.compiled.Tolerant)
 	if err != nil {
-		return false, err
+		return false, "", err
 	}
+	mark, nulled := i.out.rows, i.out.nulled
 	refused, err := i.try(tolerant, row, row+1)
-	return err == nil && refused == nil, err
+	if err != nil || refused != nil {
+		return false, "", err
+	}
+	column = i.failing(mark)
+	if !i.keep {
+		i.out.truncate(mark)
+		i.out.nulled = nulled
+	}
+	return i.keep, column, nil
+}
+
+// failing is the only column that may have failed in the rows from first on.
+func (i *isolation) failing(first int) (column string) {
+	if first == i.out.rows {
+		return ""
+	}
+	for c, field := range i.compiled.Columns {
+		if !i.compiled.Tried[c] {
+			continue
+		}
+		values := i.out.columns[c].column()
+		for row := first; row < values.Len; row++ {
+			if values.IsNull(row) {
+				if column != "" {
+					return ""
+				}
+				column = field.Name
+				break
+			}
+		}
+	}
+	return column
 }
 
 // try evaluates a range; rows of a refused one are taken back.

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"sort"
 
 	"sluice/batch"
@@ -85,11 +86,13 @@ func (c cut) keep(pos batch.Positions, splits []batch.SplitRange) []int32 {
 	return index
 }
 
-// report tells the event log about records that were left out or kept in part: one sample, and how many more.
-func (f *Flow) report(w *work, bad []batch.Bad) {
-	if len(bad) == 0 {
-		return
+// report tells the event log about records that were left out or kept in part: of each group one sample, and how many more.
+func (f *Flow) report(w *work) {
+	for _, bad := range w.told.groups {
+		bad = slices.DeleteFunc(bad, func(b batch.Bad) bool { return b.Err == nil }) // they are in a later group
+		if len(bad) > 0 {
+			f.emit(&eventlog.RecordRefused{Flow: f.plan.Name, Split: bad[0].Split, At: bad[0].At, Kept: bad[0].Kept,
+				Quarantined: f.mode(w) == batch.Quarantine, Err: bad[0].Err, More: int64(len(bad) - 1)})
+		}
 	}
-	f.emit(&eventlog.RecordRefused{Flow: f.plan.Name, Split: bad[0].Split, At: bad[0].At, Kept: bad[0].Kept,
-		Quarantined: f.mode(w) == batch.Quarantine, Err: bad[0].Err, More: int64(len(bad) - 1)})
 }

@@ -41,13 +41,21 @@ func (f *Flow) fit(w *work) bool {
 	return len(bad) == 0 || f.mode(w) != batch.FailFast
 }
 
+// dropMalformed is how the flow's source is told to leave such rows out.
+func (f *Flow) dropMalformed() string {
+	if f.plan.Input.Table != nil {
+		return "WITH (mode = 'DROPMALFORMED')"
+	}
+	return "mode => 'DROPMALFORMED'"
+}
+
 func (f *Flow) unknownSequences(w *work, unfit map[int32]*fault.Error) {
 	if len(f.plan.Table.Keys) == 0 {
 		return
 	}
 	for _, row := range replaceusing.BadSequences(nil, &w.result.Sequence) {
-		unfit[row] = fault.New(fault.NullSequence, "flow %s: the sequence of a row is null or NaN", f.plan.Name).
-			WithHint("add an expectation that drops such rows, or WITH (mode = 'DROPMALFORMED')")
+		unfit[row] = fault.New(fault.NullSequence, "flow %s: the sequence of a row is null or NaN", f.plan.Name).OfColumn(f.plan.SequenceBy).
+			WithHint("add an expectation that drops such rows, or %s", f.dropMalformed())
 	}
 }
 
@@ -60,7 +68,7 @@ func (f *Flow) missingValues(w *work, unfit map[int32]*fault.Error) {
 		for i := range column.Len {
 			if path := batch.Missing(field, column, i); path != "" {
 				unfit[int32(i)] = fault.New(fault.NullInNotNull, "flow %s: %s is NOT NULL in table %s and has no value", f.plan.Name, path, f.plan.Table.Display).OfColumn(path).
-					WithHint("add an expectation that drops such rows, or mode => 'DROPMALFORMED'")
+					WithHint("add an expectation that drops such rows, or %s", f.dropMalformed())
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func (r *read) part(stop cut, before bool) read {
 		}
 		return index
 	}
-	out := read{half: true, rows: r.rows.Take(chosen(&r.rows.Pos))}
+	out := read{rows: r.rows.Take(chosen(&r.rows.Pos))}
 	out.rng.Null = r.rng.Null.Take(chosen(&r.rng.Null))
 	for _, i := range chosen(&r.rng.Errors.Pos) {
 		p := &r.rng.Errors.Pos

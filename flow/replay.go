@@ -194,8 +194,9 @@ func (w *work) placeOf(row int32) place {
 }
 
 func (w *work) countBad(bad []batch.Bad) {
+	w.told.add(bad)
 	if w.replayed == nil { // which were counted when they were read
-		w.outcome.Bad += int64(len(bad))
+		w.outcome.Bad = w.told.bad
 	}
 }
 

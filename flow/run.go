@@ -32,7 +32,6 @@ type read struct {
 	carried chan struct{} // of a large one: closed when it is behind, and nothing is read before; else nil
 	unseen  *fault.Error  // columns that the first records did not have
 
-	half     bool                // of a read that was divided: what is wrong with its records has been told
 	replayed []state.Quarantined // of a replay: the records, of which rows were made
 }
 

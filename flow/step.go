@@ -28,6 +28,7 @@ type work struct {
 	tie     *place // of a row that its key holds beside another, not told yet
 	stages  eventlog.Stages
 
+	told        told           // what the event log has to hear of records that cannot be used
 	refused     map[place]bool // records of which no row was made, or one that cannot be used
 	quarantined []batch.Bad    // those of them that are kept (D-15)
 }
@@ -69,6 +70,7 @@ func (f *Flow) step(ctx context.Context, r read, planned func()) error {
 		if err := f.write(ctx, w); err != nil {
 			return err
 		}
+		f.report(w)
 		f.warn(w)
 	}
 	if w.failure != nil {
@@ -82,15 +84,12 @@ func (f *Flow) admit(w *work) error {
 	if len(w.bad) == 0 {
 		return nil
 	}
-	w.countBad(w.bad)
 	if f.mode(w) == batch.FailFast {
 		f.cutAt(w, w.bad)
 		return nil
 	}
+	w.countBad(w.bad)
 	f.quarantine(w, w.bad)
-	if !w.half {
-		f.report(w, w.bad)
-	}
 	return nil
 }
 
@@ -149,13 +148,12 @@ func (f *Flow) refuse(w *work, bad []batch.Bad) {
 	if len(bad) == 0 {
 		return
 	}
-	w.countBad(bad)
 	if f.mode(w) == batch.FailFast {
 		f.cutAt(w, bad)
 		return
 	}
+	w.countBad(bad)
 	f.quarantine(w, bad)
-	f.report(w, bad)
 }
 
 // badRow makes a bad record of an input row, with the record itself if it is to be kept.

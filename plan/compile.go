@@ -77,6 +77,7 @@ func (p *planner) project(f *flow, out *Flow) (dialect.Projection, bool) {
 		if decl.Body.Kind == syntax.ReplaceUsing {
 			p.keys(f, t, projection.Columns)
 			projection.Sequence = decl.Body.Sequence[0]
+			out.SequenceBy = syntax.PrintExpr(projection.Sequence)
 		}
 	default:
 		return projection, false // the target is not known; that has been reported

@@ -154,6 +154,7 @@ type Flow struct {
 	Query       *dialect.Compiled // Reads[0] is Input
 	Window      *Window           // of a REPLACE WHERE flow, whose Query it has; else nil
 	Text        string            // the query as written
+	SequenceBy  string            // as written; "" without one
 	Checks      []Check
 	DependsOn   []string // flows named by DEPENDS ON
 	Upstream    []string // flows that write the tables it reads (D-52: they order triggered runs only)

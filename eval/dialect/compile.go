@@ -50,6 +50,9 @@ func (c *compiler) statement(p Projection) *Compiled {
 		v := c.sequence(p.Sequence)
 		sequence, out.Sequence = &v, v.typ
 	}
+	for _, o := range c.stored {
+		out.Tried = append(out.Tried, tried(o.value))
+	}
 	checks := c.checks(p.Checks)
 	if p.Where != nil {
 		var verdict value
@@ -197,6 +200,10 @@ func (c *compiler) mark(sequence *value, checks []value, row bool) {
 	}
 }
 
+// tried reports whether the tolerant statement makes a value NULL that a row makes fail. DuckDB's TRY takes no subquery: one that fails
+// refuses its row.
+func tried(v value) bool { return v.is(raises) && !v.is(nested) }
+
 // care is what a statement does about errors that rows raise.
 type care uint8
 
@@ -219,7 +226,7 @@ func (c *compiler) write(sequence *value, checks []value, row bool, care care) s
 	var items []string
 	for i, o := range c.stored {
 		sql := o.value.sql
-		if care == tolerant && o.value.is(raises) {
+		if care == tolerant && tried(o.value) {
 			sql = safe("TRY("+sql+")", o.value.typ)
 		}
 		items = append(items, sql+" AS "+names(i))

@@ -97,6 +97,7 @@ type Compiled struct {
 	Guarded   string // the same with every check inside TRY, and for each a BOOLEAN at the end that is NULL where it raised an error (D-49)
 	Tolerant  string // the guarded one, in which a column that a row makes fail is NULL, where it is computed at the end (D-15)
 	Columns   []batch.Field
+	Tried     []bool     // parallel to Columns: it is NULL in the tolerant statement when a row makes it fail
 	Sequence  batch.Type // Void without a sequence
 	Checks    int
 	Window    *Window    // of the predicate, whose verdict is the last check; nil without one
