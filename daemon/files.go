@@ -14,6 +14,9 @@ import (
 // filesIn is the folder of files in a storage folder, as state.Options has it.
 func filesIn(storage string) string { return filepath.Join(storage, "files") }
 
+// rowGroup is how many bytes a file may take in an engine while it is written: DuckDB needs some times as much.
+func rowGroup(m Memory) int64 { return min(8<<20, m.Engine/8) }
+
 // Files reads the files of a stopped pipeline's store, with an engine that is opened when there is something to read.
 func Files(p *plan.Pipeline) state.Sealer {
 	return &files{sync.OnceValues(func() (*eval.Engine, error) {

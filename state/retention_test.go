@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -15,9 +16,15 @@ import (
 // reader that they are gone under is stopped with the range, and so is one that comes later. What is left is read as ever,
 // before and after a restart.
 func TestRowsAgeOutOfAnAppendTable(t *testing.T) {
+	for _, every := range []int64{1 << 30, 1, 37} { // commits of which the tail becomes files
+		t.Run(fmt.Sprint(every), func(t *testing.T) { ageOut(t, every) })
+	}
+}
+
+func ageOut(t *testing.T, every int64) {
 	const commits, age = 600, 100 // a commit a second
 	fs := vfs.NewMem()
-	s := open(t, fs)
+	s := open(t, fs, sealed(1<<20))
 	spec := events
 	spec.Retention, spec.MaxAge = RetainFor, age*time.Second
 	table, err := s.Table(spec)
@@ -30,6 +37,9 @@ func TestRowsAgeOutOfAnAppendTable(t *testing.T) {
 	for n := range int64(commits) {
 		_, err := appendRows(table, writer, n+1, row{k: "k", seq: n})
 		ok(t, err)
+		if n%every == every-1 {
+			ok(t, s.Seal(context.Background()))
+		}
 	}
 	check := func(s *Store, table *Table) {
 		t.Helper()
@@ -51,7 +61,7 @@ func TestRowsAgeOutOfAnAppendTable(t *testing.T) {
 	}
 	check(s, table)
 	closeChecked(t, s)
-	s = open(t, fs)
+	s = open(t, fs, sealed(1<<20))
 	table, err = s.Table(spec)
 	ok(t, err)
 	check(s, table)
