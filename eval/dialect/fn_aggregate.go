@@ -11,6 +11,9 @@ import (
 
 const inOrder = "depends on the order of the rows, which is that of their arrival (D-22)"
 
+// signless is said of aggregates for which DuckDB keeps a nested value as a key to sort by.
+const signless = "; a -0.0 inside of an array, a struct or a map becomes 0.0"
+
 var aggregates = []*function{
 	{name: "count", args: "* | x, ...", min: 0, max: -1, kind: aggregate, exact: exact, bind: bindCount},
 	{name: "count_if", args: "condition", min: 1, max: 1, kind: aggregate, exact: exact, bind: func(c *call) value {
@@ -21,10 +24,10 @@ var aggregates = []*function{
 	{name: "avg mean", args: "x", min: 1, max: 1, kind: aggregate, exact: "exact for DECIMAL; else a DOUBLE that " + inOrder, bind: bindAvg},
 	{name: "min", args: "x", min: 1, max: 1, kind: aggregate, exact: exact, bind: bindMinMax},
 	{name: "max", args: "x", min: 1, max: 1, kind: aggregate, exact: exact, bind: bindMinMax},
-	{name: "min_by", args: "x, by", min: 2, max: 2, kind: aggregate, exact: "exact; which of equal ones " + inOrder, bind: bindBy("arg_min_null")},
-	{name: "max_by", args: "x, by", min: 2, max: 2, kind: aggregate, exact: "exact; which of equal ones " + inOrder, bind: bindBy("arg_max_null")},
-	{name: "first first_value any_value", args: "x [, ignore nulls]", min: 1, max: 2, kind: aggregate, exact: inOrder, bind: bindFirst("first")},
-	{name: "last last_value", args: "x [, ignore nulls]", min: 1, max: 2, kind: aggregate, exact: inOrder, bind: bindFirst("last")},
+	{name: "min_by", args: "x, by", min: 2, max: 2, kind: aggregate, exact: "exact; which of equal ones " + inOrder + signless, bind: bindBy("arg_min_null")},
+	{name: "max_by", args: "x, by", min: 2, max: 2, kind: aggregate, exact: "exact; which of equal ones " + inOrder + signless, bind: bindBy("arg_max_null")},
+	{name: "first first_value any_value", args: "x [, ignore nulls]", min: 1, max: 2, kind: aggregate, exact: inOrder + signless, bind: bindFirst("first")},
+	{name: "last last_value", args: "x [, ignore nulls]", min: 1, max: 2, kind: aggregate, exact: inOrder + signless, bind: bindFirst("last")},
 	{name: "collect_list array_agg", args: "x", min: 1, max: 1, kind: aggregate, exact: inOrder, bind: bindCollect},
 	{name: "bool_and every", args: "condition", min: 1, max: 1, kind: aggregate, exact: exact, bind: bindBool("bool_and")},
 	{name: "bool_or some any", args: "condition", min: 1, max: 1, kind: aggregate, exact: exact, bind: bindBool("bool_or")},
