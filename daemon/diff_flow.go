@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"fmt"
 	"strings"
 
 	"sluice/fault"
@@ -79,11 +80,11 @@ func sameAsDefault(spec option.Spec, c *change) bool {
 // drained does not run again (DO-O9).
 func (d *diff) edited(f *plan.Flow, stored *state.StoredFlow, text string) Edit {
 	e := Edit{Verdict: InPlace, Text: text + "; it goes on from where it stands, and what it has written is not computed again"}
-	goesOn := "it goes on from where it stands"
+	goesOn, hint := "it goes on from where it stands", "a full refresh computes old rows anew"
 	switch {
 	case f.Window != nil: // RW-06
 		goesOn = "the next update computes its window with it, and rows outside keep what they have"
-		e.Text = text + "; " + goesOn
+		e.Text, hint = text+"; "+goesOn, fmt.Sprintf("`processor refresh %s --where PREDICATE` computes others anew (RW-06)", f.Table.Display)
 	case f.Once && stored.Drained:
 		goesOn = "it has drained and does not run again"
 		e.Verdict, e.Text, e.Command = NeedsRefresh, text+"; "+goesOn, rerun(f)
@@ -91,7 +92,7 @@ func (d *diff) edited(f *plan.Flow, stored *state.StoredFlow, text string) Edit 
 		e.Verdict, e.Command = NeedsRefresh, rerun(f)
 		e.Text = text + "; it goes on, and what comes is compared with what is stored under the old sequence"
 	}
-	e.Warning = fault.New(fault.QueryFingerprintChanged, "the query of flow %s changed; %s", f.Name, goesOn).WithHint("a full refresh computes old rows anew")
+	e.Warning = fault.New(fault.QueryFingerprintChanged, "the query of flow %s changed; %s", f.Name, goesOn).WithHint("%s", hint)
 	return e
 }
 
