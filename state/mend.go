@@ -73,11 +73,14 @@ func (c *Chosen) has(q *Quarantined) bool {
 // Edit sets what is read instead of one record in quarantine. One of which rows were made cannot be edited: they would stay. It is called
 // by the one who uses the flow, as OrderReplay and Forget are, and returns how many records were meant.
 func (f *Flow) Edit(which Chosen, key, value []byte) (int, error) {
-	n := 0
-	err := f.mend(which, func(q *Quarantined) (verdict, error) {
-		if n++; n > 1 {
-			return keep, fault.New(fault.RecordNameAmbiguous, "several records of flow %s are meant, and one is edited at a time", f.name).WithHint("name it with its split, its id and its offset")
-		}
+	n, err := f.Count(which)
+	if err == nil && n > 1 { // before anything is written
+		err = fault.New(fault.RecordNameAmbiguous, "several records of flow %s are meant, and one is edited at a time", f.name).WithHint("name it with its split, its id and its offset")
+	}
+	if err != nil {
+		return n, err
+	}
+	err = f.mend(which, func(q *Quarantined) (verdict, error) {
 		if q.Replayed != 0 {
 			return keep, fault.New(fault.AlreadyReplayed, "the record at %s of %s was replayed by flow %s, and its rows are in the target", q.At, q.Split, f.name).
 				WithHint("`processor dlq forget` drops the edit, and a full refresh makes the target without it")

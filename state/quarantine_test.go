@@ -122,7 +122,7 @@ func TestMendedRecords(t *testing.T) {
 	}
 	said("edit", 1)(f.Edit(one(1), nil, []byte("e1")))
 	said("edit of another", 1)(f.Edit(one(3), nil, []byte("e3")))
-	if _, err := f.Edit(Chosen{}, nil, []byte("all")); !fault.Of(err, fault.RecordNameAmbiguous) {
+	if _, err := f.Edit(Chosen{}, nil, make([]byte, mendBytes+1)); !fault.Of(err, fault.RecordNameAmbiguous) { // large enough to be written at once
 		t.Errorf("an edit of three: %v", err)
 	}
 	said("order", 3)(f.OrderReplay(Chosen{}))

@@ -72,6 +72,7 @@ func flowLine(f admin.Flow) string {
 		return ""
 	}
 	line := fmt.Sprintf("%s: %.0f records/s, %d read, %d written", f.Name, f.Rate, f.Counts.Read, f.Counts.Written)
+	line += notUsed(f.Counts)
 	if g := f.Progress; g != nil && g.Total > 0 {
 		line += fmt.Sprintf(", %.0f %% of %d %s", 100*float64(g.Done)/float64(g.Total), g.Total, g.Unit)
 		if g.SecondsLeft != nil {
@@ -79,6 +80,17 @@ func flowLine(f admin.Flow) string {
 		}
 	}
 	return line
+}
+
+// notUsed is what was wrong with records that were read; "" when nothing was.
+func notUsed(c eventlog.Outcome) (text string) {
+	if c.Bad > 0 {
+		text += fmt.Sprintf(", %d bad", c.Bad)
+	}
+	if c.Null > 0 {
+		text += fmt.Sprintf(", %d without a value", c.Null)
+	}
+	return text
 }
 
 // printSummary prints what tables hold and what flows did.
@@ -91,6 +103,6 @@ func printSummary(out io.Writer, s admin.Status) {
 		if f.Sink {
 			kind = "to sink"
 		}
-		fmt.Fprintf(out, "  flow %s %s %s: %s, %d read, %d written, %d dropped, %d late\n", f.Name, kind, f.Target, f.Status, f.Counts.Read, f.Counts.Written, f.Counts.Dropped, f.Counts.Late)
+		fmt.Fprintf(out, "  flow %s %s %s: %s, %d read, %d written, %d dropped, %d late%s\n", f.Name, kind, f.Target, f.Status, f.Counts.Read, f.Counts.Written, f.Counts.Dropped, f.Counts.Late, notUsed(f.Counts))
 	}
 }

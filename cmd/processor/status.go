@@ -55,14 +55,14 @@ func (a *app) statusCmd() *cobra.Command {
 }
 
 var (
-	statusColumns   = []string{"flow", "target", "status", "reason", "generation", "last_batch", "read", "written", "dropped", "late", "quarantine", "lag_records", "digest"}
+	statusColumns   = []string{"flow", "target", "status", "reason", "generation", "last_batch", "read", "written", "dropped", "late", "bad", "null", "quarantine", "lag_records", "digest"}
 	positionColumns = []string{"flow", "split", "next", "lag_records", "lag_seconds", "waiting"}
 )
 
 // statusRow is a row of status. Cells that are nil are not known.
 func statusRow(flow, target string, status any, reason string, generation uint64, last jsonCell, sums eventlog.Outcome, quarantine, lag, digest jsonCell) []jsonCell {
 	return []jsonCell{cell(flow), cell(target), cell(status), cell(reason), cell(generation), last,
-		cell(sums.Read), cell(sums.Written), cell(sums.Dropped), cell(sums.Late), quarantine, lag, digest}
+		cell(sums.Read), cell(sums.Written), cell(sums.Dropped), cell(sums.Late), cell(sums.Bad), cell(sums.Null), quarantine, lag, digest}
 }
 
 func liveStatus(s admin.Status) table {

@@ -41,6 +41,9 @@ func TestAHeaderThatDoesNotFitNamesItsFile(t *testing.T) {
 	dir := tree(t, [2]string{"a.csv", "id,name\n1,x\n"}, [2]string{"b.csv", "id,nam\n2,y\n"})
 	d, err := drain(t, mustRead(t, dir, false, "id INT, name STRING", "path=.", "format=csv", "header=true"), batch.Limit{})
 	same(t, d.rows, `a.csv:8 1 | "x"`)
+	if logged := fault.From(err).WithoutPayload().Error(); !strings.Contains(logged, "b.csv") { // a path is no part of a record
+		t.Errorf("the log does not say which file: %s", logged)
+	}
 	if !fault.Of(err, fault.HeaderMismatch) || !strings.Contains(err.Error(), "b.csv") || !strings.Contains(err.Error(), `did you mean "nam"?`) {
 		t.Errorf("got %v", err)
 	}

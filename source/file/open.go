@@ -70,13 +70,11 @@ func (s *Source) begin(o *opened) error {
 	case err != nil:
 		return err
 	case large:
-		return fault.New(fault.RecordTooLarge, "%s: the header is larger than %d bytes", o.path, s.opts.maxRecord).WithHint(largeHint)
+		return fault.New(fault.RecordTooLarge, "the header is larger than %d bytes", s.opts.maxRecord).Within("in %s", o.path).WithHint(largeHint)
 	}
 	if len(spans) == 1 {
 		if err := s.columns.reader.Header(o.data[spans[0].Start:spans[0].End]); err != nil {
-			e := fault.From(err)
-			e.Message = o.path + ": " + e.Message
-			return e
+			return fault.From(err).Within("in %s", o.path)
 		}
 		s.headers.see(o.path, o.data[spans[0].Start:spans[0].End])
 	}
