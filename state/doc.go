@@ -1,5 +1,5 @@
 // Package state is the one durable store of a pipeline: tables, floors, positions, planned batches, completions, change
-// feeds, definitions and events, all in one Pebble store under one folder.
+// feeds, definitions and events, all in one Pebble store under one folder, and files of rows beside it.
 //
 // # What it promises
 //
@@ -13,8 +13,13 @@
 //
 // Readers see whole commits only. A Snapshot shows several tables as they were at one moment.
 //
+// A file of a table never changes and is durable, name and all, before the commit that names it. Append tables put what is old into files, which
+// nobody who reads them can tell; tables with windows have nothing else, and a swap of files is one commit (Flow.Swap). Files that a snapshot
+// sees are kept until it is closed.
+//
 // # What it does not
 //
+// It does not know what a file looks like inside (a Sealer does), and does not merge small ones.
 // It does not decide what a batch does to a key (replaceusing does), knows no SQL, no source and no sink, and reads no
 // clock but to measure: the time of a batch comes from its flow.
 //
