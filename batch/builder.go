@@ -12,6 +12,8 @@ type Builder struct {
 	offsets  []uint32
 	bytes    []byte
 	children []Builder
+	budget   Budget // nil: without a bound
+	held     int64  // of the budget, by b itself
 }
 
 // NewBuilder returns a builder for t with room for n rows.
@@ -83,12 +85,19 @@ func Append[T Fixed](b *Builder, v T) {
 	w := int(unsafe.Sizeof(v))
 	at := b.n * w
 	if at+w > len(b.fixed) {
-		grown := AlignedBytes(max(2*len(b.fixed), 64*w))
-		copy(grown, b.fixed[:at])
-		b.fixed = grown
+		b.grow(at, w)
 	}
 	*(*T)(unsafe.Pointer(&b.fixed[at])) = v
 	b.present()
+}
+
+// grow makes room for values of width w behind at bytes.
+func (b *Builder) grow(at, w int) {
+	size := max(2*len(b.fixed), 64*w)
+	b.hold(int64(size - len(b.fixed)))
+	grown := AlignedBytes(size)
+	copy(grown, b.fixed[:at])
+	b.fixed = grown
 }
 
 // AppendBool appends a BOOLEAN.
@@ -118,6 +127,9 @@ func (b *Builder) AppendInt(v int64) {
 
 // AppendText appends a copy of v to a text column.
 func (b *Builder) AppendText(v []byte) {
+	if b.budget != nil {
+		b.room(len(v))
+	}
 	b.bytes = append(b.bytes, v...)
 	b.offsets = append(b.offsets, uint32(len(b.bytes)))
 	b.present()
@@ -125,6 +137,9 @@ func (b *Builder) AppendText(v []byte) {
 
 // AppendString appends v to a text column.
 func (b *Builder) AppendString(v string) {
+	if b.budget != nil {
+		b.room(len(v))
+	}
 	b.bytes = append(b.bytes, v...)
 	b.offsets = append(b.offsets, uint32(len(b.bytes)))
 	b.present()
@@ -137,6 +152,7 @@ func (b *Builder) Child(i int) *Builder { return &b.children[i] }
 // AppendNested closes a row of a nested column whose children have been appended.
 func (b *Builder) AppendNested() {
 	if b.offsets != nil {
+		b.Room(0)
 		b.offsets = append(b.offsets, uint32(b.children[0].n))
 	}
 	b.present()
@@ -153,12 +169,11 @@ func (b *Builder) AppendNull() {
 	if w := b.Type.Width(); w > 0 {
 		at := b.n * w
 		if at+w > len(b.fixed) {
-			grown := AlignedBytes(max(2*len(b.fixed), 64*w))
-			copy(grown, b.fixed[:at])
-			b.fixed = grown
+			b.grow(at, w)
 		}
 		clear(b.fixed[at : at+w])
 	}
+	b.Room(0)
 	switch {
 	case b.Type.IsText():
 		b.offsets = append(b.offsets, uint32(len(b.bytes)))

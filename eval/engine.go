@@ -24,7 +24,7 @@ import (
 // Options of an engine. There are no defaults but those named.
 type Options struct {
 	Threads     int    // DuckDB's workers, 1 for results that do not depend on scheduling (D-22)
-	MemoryLimit int64  // bytes DuckDB may hold
+	MemoryLimit int64  // bytes DuckDB may hold, and as many the functions in Go
 	TempDir     string // where queries larger than that spill; nowhere when empty
 	Zone        string // session time zone, UTC when empty
 	Files       string // the only folder in which WriteFile and ReadFile find files; none when empty
@@ -35,7 +35,8 @@ type Engine struct {
 	db      duckdb.Database
 	threads int
 	zone    *time.Location
-	files   string // Options.Files
+	files   string  // Options.Files
+	budget  *budget // of what functions in Go make, beside what DuckDB holds
 
 	mu         sync.Mutex
 	statements map[*Statement]struct{}
@@ -61,7 +62,7 @@ func Open(opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, unknownZone(opt.Zone, err)
 	}
-	e := &Engine{threads: opt.Threads, zone: zone, files: opt.Files, statements: map[*Statement]struct{}{}, functions: map[string]bool{}}
+	e := &Engine{threads: opt.Threads, zone: zone, files: opt.Files, budget: &budget{most: min(opt.MemoryLimit, 1<<31)}, statements: map[*Statement]struct{}{}, functions: map[string]bool{}}
 	if err := e.open(opt); err != nil {
 		return nil, err
 	}

@@ -149,12 +149,13 @@ func (f toCSV) compute(args []batch.Column, out *batch.Builder) (format.Nulled, 
 type function struct {
 	spec   dialect.Function
 	zone   *time.Location
+	budget *budget
 	handle cgo.Handle
 
 	mu     sync.Mutex
 	idle   []*worker
 	nulled format.Nulled // by loud calls, since take
-	err    *fault.Error
+	err    *fault.Error  // of a loud call; that memory has run out also of a quiet one, which TRY must not make NULL
 
 	// Of a part of a document:
 	document *document
@@ -168,6 +169,7 @@ type worker struct {
 	args      []output
 	columns   []batch.Column
 	out       batch.Builder
+	budget    *budget
 	buffers   []C.sluice_buffers
 	pins      runtime.Pinner
 }
@@ -177,7 +179,7 @@ func (e *Engine) newFunction(spec dialect.Function, documents []*document, conn 
 	if err := e.register(&spec, conn); err != nil {
 		return nil, err
 	}
-	f := &function{spec: spec, zone: e.zone}
+	f := &function{spec: spec, zone: e.zone, budget: e.budget}
 	if spec.Document > 0 {
 		f.document = documents[spec.Document-1]
 		f.nodes = partNodes(&f.document.spec, spec.Path)
@@ -229,7 +231,7 @@ func (e *Engine) register(spec *dialect.Function, conn duckdb.Connection) error 
 }
 
 func (f *function) worker() (*worker, error) {
-	w := &worker{}
+	w := &worker{budget: f.budget}
 	var err error
 	if w.computing, err = newComputing(&f.spec, f.zone); err != nil {
 		return nil, err
@@ -240,6 +242,7 @@ func (f *function) worker() (*worker, error) {
 	}
 	w.columns = make([]batch.Column, len(w.args))
 	w.out.Init(f.spec.Result, 0)
+	w.out.Within(w.budget.take)
 	w.buffers = make([]C.sluice_buffers, len(appendNodes(nil, f.spec.Result)))
 	return w, nil
 }
@@ -259,12 +262,14 @@ func (f *function) borrow() (*worker, error) {
 // call computes a chunk of rows into the vector output.
 func (f *function) call(quiet bool, rows int, views []C.sluice_view, result *C.sluice_node, output C.duckdb_vector) error {
 	nulled, err := f.compute(rows, views, result, output)
-	if quiet {
+	if quiet && !fault.Of(err, fault.OutOfMemory) {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.nulled.Add(nulled)
+	if !quiet {
+		f.nulled.Add(nulled)
+	}
 	if err != nil && f.err == nil {
 		f.err = fault.From(err)
 	}
@@ -289,13 +294,20 @@ func (f *function) giveBack(w *worker) {
 	f.mu.Unlock()
 }
 
-func (w *worker) call(rows int, views []C.sluice_view, result *C.sluice_node, output C.duckdb_vector) (format.Nulled, error) {
+func (w *worker) call(rows int, views []C.sluice_view, result *C.sluice_node, output C.duckdb_vector) (nulled format.Nulled, err error) {
+	var args int64
+	defer func() { err = w.settle(recover(), args, err) }()
 	for i := range w.args {
 		w.args[i].truncate(0)
 		if err := w.args[i].append(views, 0, rows); err != nil {
 			return format.Nulled{}, err
 		}
 		w.columns[i] = w.args[i].column()
+		size := w.args[i].size()
+		if !w.budget.take(size) {
+			return format.Nulled{}, w.exceeded()
+		}
+		args += size
 	}
 	w.out.Reset()
 	nulled, failure := w.computing.compute(w.columns, &w.out)
@@ -311,7 +323,35 @@ func (w *worker) call(rows int, views []C.sluice_view, result *C.sluice_node, ou
 	return nulled, exception(C.sluice_try_fill(output, result, &w.buffers[0], 0, C.idx_t(rows), true))
 }
 
-// take returns what loud calls made NULL since it was last asked, and forgets errors.
+// keptBytes is how much memory a worker keeps for its next call, of arguments and of results.
+const keptBytes = 1 << 20
+
+// settle ends a call: memory that it should not keep it gives up, and a result that passed the budget is an error.
+func (w *worker) settle(panicked any, args int64, err error) error {
+	w.budget.take(-args)
+	if args > keptBytes {
+		for i := range w.args {
+			w.args[i].free()
+		}
+	}
+	_, exceeded := panicked.(batch.Exceeded)
+	if exceeded || w.out.Held() > keptBytes {
+		w.out.Free()
+	}
+	switch {
+	case exceeded:
+		return w.exceeded()
+	case panicked != nil:
+		panic(panicked)
+	}
+	return err
+}
+
+func (w *worker) exceeded() error {
+	return fault.New(fault.OutOfMemory, "a function makes more of its rows than the %d bytes that there are for that", w.budget.most).WithHint("raise memory_limit")
+}
+
+// take returns what loud calls made NULL since it was last asked, and an error; both are forgotten.
 func (f *function) take() (nulled format.Nulled, err *fault.Error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -58,6 +58,18 @@ func (o *output) truncate(n int) {
 	}
 }
 
+// free gives up all rows and all memory.
+func (o *output) free() {
+	o.truncate(0)
+	o.valid, o.fixed, o.bytes = nil, nil, nil
+	if o.offsets != nil {
+		o.offsets = []uint32{0}
+	}
+	for i := range o.children {
+		o.children[i].free()
+	}
+}
+
 // size is how many bytes the values so far take.
 func (o *output) size() int64 {
 	n := int64(o.n) * int64(o.typ.Width())

@@ -6,6 +6,7 @@ import (
 
 	"sluice/batch"
 	"sluice/eval/dialect"
+	"sluice/fault"
 )
 
 // Rows is the result of a query, brought chunk by chunk while DuckDB computes it. It is used by one goroutine.
@@ -50,11 +51,24 @@ func (r *Rows) Checked() (Result, error) {
 	}
 	more, err := r.statement.fetch(r.ctx, r.statement.plain, out)
 	r.done = !more
+	if r.done && err == nil {
+		err = r.statement.swallowed()
+	}
 	if err != nil {
 		r.err = err
 		return Result{}, err
 	}
 	return out.take()
+}
+
+// swallowed is that memory ran out in a function and TRY made it NULL.
+func (s *Statement) swallowed() error {
+	for _, f := range s.functions {
+		if _, err := f.take(); err != nil && err.Code == fault.OutOfMemory {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close ends the query, however far it has come, and returns the error that ended it, if one did.

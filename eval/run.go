@@ -149,7 +149,10 @@ func (s *Statement) pass(ctx context.Context, p *prepared, at time.Time, out *re
 	}
 	if err = s.finish(p, err); err == nil {
 		for _, f := range s.functions {
-			nulled, _ := f.take()
+			nulled, failed := f.take()
+			if failed != nil && failed.Code == fault.OutOfMemory {
+				return failed // TRY made it NULL
+			}
 			out.nulled.Documents += nulled.Documents
 			out.nulled.Fields += nulled.Fields
 		}

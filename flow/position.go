@@ -92,7 +92,7 @@ func fanOut(pos batch.Positions, from []int32) {
 		if again++; i == 0 || from[i] != from[i-1] {
 			again = 0
 		}
-		pos.Index[i], _ = numbered(pos.Index[i], again)
+		pos.Index[i], _ = numbered(pos.Index[i], again) // where a target knows rows by positions, tooMany has refused those without a number
 	}
 }
 

@@ -157,6 +157,7 @@ func newReplace(s *Spec) (Function, error) {
 						memory = append(memory, m.group(text, p.group)...)
 					}
 				}
+				out.Room(len(memory))
 				done = m.span[1]
 				return true
 			})

@@ -3,6 +3,7 @@ package builtin
 import (
 	"bytes"
 	"encoding/base64"
+	"math"
 	"unicode/utf8"
 
 	"golang.org/x/text/cases"
@@ -19,6 +20,8 @@ var texts = map[string]func(*Spec) (Function, error){
 	"initcap":    newInitcap,
 	"reverse":    newReverse,
 	"lpad":       newPad(true),
+	"repeat":     newRepeat,
+	"replace":    newTextReplace,
 	"rpad":       newPad(false),
 	"split_part": plain(splitPart), "substring_index": plain(substringIndex), "overlay": newOverlay,
 	"array_join": newArrayJoin, "levenshtein": newLevenshtein, "find_in_set": plain(findInSet), "soundex": plain(soundex),
@@ -177,6 +180,60 @@ func prefix(text []byte, n int) []byte {
 	return text[:at]
 }
 
+// keptText is how long a text may be whose memory a function keeps for the next one.
+const keptText = 1 << 20
+
+// newRepeat writes a text a number of times.
+func newRepeat(*Spec) (Function, error) {
+	var memory []byte
+	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
+		text, times := args[0].Text(i), max(int32At(&args[1], i), 0)
+		size := times * len(text)
+		if size <= math.MaxUint32 {
+			out.Room(size) // memory has mostly run out before maxText
+		}
+		if size > maxText {
+			return tooLong("a text of %d bytes", size)
+		}
+		memory = memory[:0]
+		for range times {
+			memory = append(memory, text...)
+		}
+		out.AppendText(memory)
+		if cap(memory) > keptText {
+			memory = nil
+		}
+		return nil
+	}), nil
+}
+
+// newTextReplace writes one text in the place of another, which may be empty and then stands nowhere.
+func newTextReplace(*Spec) (Function, error) {
+	var memory []byte
+	return strict(func(args []batch.Column, i int, out *batch.Builder) *fault.Error {
+		text, search, by := args[0].Text(i), args[1].Text(i), args[2].Text(i)
+		if len(search) == 0 {
+			out.AppendText(text)
+			return nil
+		}
+		memory = memory[:0]
+		for {
+			at := bytes.Index(text, search)
+			if at < 0 {
+				break
+			}
+			memory = append(append(memory, text[:at]...), by...)
+			text = text[at+len(search):]
+			out.Room(len(memory))
+		}
+		out.AppendText(append(memory, text...))
+		if cap(memory) > keptText {
+			memory = nil
+		}
+		return nil
+	}), nil
+}
+
 // newPad brings a text to a number of code points, with the characters of another one in front or behind.
 func newPad(left bool) func(*Spec) (Function, error) {
 	return func(*Spec) (Function, error) {
@@ -192,6 +249,7 @@ func newPad(left bool) func(*Spec) (Function, error) {
 			if need/width > maxText/len(fill) {
 				return tooLong("a text of %d characters", n)
 			}
+			out.Room(len(text) + (need/width+1)*len(fill))
 			memory = memory[:0]
 			if !left {
 				memory = append(memory, text...)
@@ -330,6 +388,7 @@ func newArrayJoin(s *Spec) (Function, error) {
 			} else {
 				memory = append(memory, a.elements.Text(j)...)
 			}
+			out.Room(len(memory))
 		}
 		out.AppendText(memory)
 		return nil

@@ -62,7 +62,7 @@ var texts = []*function{
 	{name: "soundex", args: "text", min: 1, max: 1, exact: exact, bind: computed("soundex", text, text)},
 	{name: "chr char", args: "number", min: 1, max: 1, exact: exact, bind: computed("chr", text, bigint)},
 	{name: "space", args: "number", min: 1, max: 1, exact: exact, bind: func(c *call) value {
-		return compose(text, "repeat(' ', CAST(%s AS BIGINT))", notNegative(c.as(0, integer)))
+		return c.builtin("repeat", text, nil, textValue(" "), c.as(0, integer))
 	}},
 	{name: "bit_length", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value {
 		return compose(integer, "CAST(octet_length(%s) * 8 AS INTEGER)", c.asBytes())
@@ -71,9 +71,7 @@ var texts = []*function{
 	{name: "crc32", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.builtin("crc32", bigint, nil, c.bytes()) }},
 	{name: "hash", args: "x, ...", min: 1, max: -1, exact: "exact; Murmur3 with the seed 42; maps are refused", bind: bindHash(integer)},
 	{name: "xxhash64", args: "x, ...", min: 1, max: -1, exact: "exact; with the seed 42; maps are refused", bind: bindHash(bigint)},
-	{name: "repeat", args: "text, times", min: 2, max: 2, exact: exact, bind: func(c *call) value {
-		return compose(text, "repeat(%s, CAST(%s AS BIGINT))", c.as(0, text), notNegative(c.as(1, integer)))
-	}},
+	{name: "repeat", args: "text, times", min: 2, max: 2, exact: exact, bind: computed("repeat", text, text, integer)},
 	{name: "ascii", args: "text", min: 1, max: 1, exact: exact, bind: simple(integer, "CASE WHEN %[1]s = '' THEN 0 ELSE CAST(unicode(%[1]s) AS INTEGER) END", text)},
 	{name: "md5", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.ofBytes("md5(%s)") }},
 	{name: "sha sha1", args: "text or binary", min: 1, max: 1, exact: exact, bind: func(c *call) value { return c.ofBytes("sha1(%s)") }},
@@ -226,7 +224,7 @@ func bindReplace(c *call) value {
 	if c.has(2) {
 		by = c.as(2, text)
 	}
-	return compose(text, "replace(%s, %s, %s)", c.as(0, text), c.as(1, text), by)
+	return c.builtin("replace", text, nil, c.as(0, text), c.as(1, text), by)
 }
 
 // locate is the place of a text in another one, 0 if it has none.
