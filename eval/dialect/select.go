@@ -376,7 +376,9 @@ func (b *binder) ordering(s *selection, out *query, q *syntax.Query, f *frame) {
 		if err := noOrder("ORDER BY", v.typ, o.Expr.Position()); err != nil {
 			b.report(err)
 		}
-		s.order = append(s.order, sortKey{value: v, item: o})
+		if v.konst == nil { // what is the same for every row orders none, and DuckDB takes none but numbers
+			s.order = append(s.order, sortKey{value: v, item: o})
+		}
 	}
 	s.limit, s.offset = b.count(q.Limit, "LIMIT"), b.count(q.Offset, "OFFSET")
 	if !b.opt.Streaming || out.stream == nil {
