@@ -180,6 +180,12 @@ func NullOrNaN(c *Column, i int) bool {
 				return true
 			}
 		}
+	case Array:
+		for e := c.Offsets[i]; e < c.Offsets[i+1]; e++ {
+			if NullOrNaN(&c.Children[0], int(e)) {
+				return true
+			}
+		}
 	}
 	return false
 }

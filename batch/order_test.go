@@ -230,7 +230,8 @@ func compareFloats(a, b float64) int {
 }
 
 func TestNullOrNaN(t *testing.T) {
-	pair := StructOf(Field{Name: "a", Type: Of(Int)}, Field{Name: "b", Type: Of(Float)})
+	pair, list := StructOf(Field{Name: "a", Type: Of(Int)}, Field{Name: "b", Type: Of(Float)}), ArrayOf(Of(Double))
+	nested := StructOf(Field{Name: "a", Type: list})
 	for _, c := range []struct {
 		typ  Type
 		v    any
@@ -238,6 +239,8 @@ func TestNullOrNaN(t *testing.T) {
 	}{
 		{Of(BigInt), nil, true}, {Of(BigInt), 1, false}, {Of(Double), math.NaN(), true}, {Of(Float), math.NaN(), true}, {Of(Double), math.Inf(1), false},
 		{pair, nil, true}, {pair, []any{1, 1.0}, false}, {pair, []any{nil, 1.0}, true}, {pair, []any{1, math.NaN()}, true}, {Of(String), "", false},
+		{list, []any{}, false}, {list, []any{1.0, 2.0}, false}, {list, []any{1.0, nil}, true}, {list, []any{math.NaN(), 1.0}, true},
+		{nested, []any{[]any{1.0}}, false}, {nested, []any{[]any{1.0, nil}}, true},
 	} {
 		col := one(c.typ, c.v)
 		if got := NullOrNaN(&col, 0); got != c.want {

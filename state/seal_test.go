@@ -370,8 +370,8 @@ func TestLargeTailsAreSealed(t *testing.T) {
 			time.Sleep(time.Millisecond) // lets the goroutine of the store have its turn
 		}
 	}
-	at.fails(errors.New("no room"))
 	ok(t, s.Seal(context.Background())) // what is at work ends
+	at.fails(errors.New("no room"))
 	add()
 	if err := s.Seal(context.Background()); err == nil || !strings.Contains(err.Error(), "no room") {
 		t.Errorf("a file that cannot be written: %v", err)

@@ -19,6 +19,7 @@ func (a *app) refreshCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "refresh [TARGET ...]",
 		Short: "Bring tables and sinks up to date now, of all when none is named: in the running daemon, else by a run of its own",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, targets []string) error {
 			p, err := a.load()
 			if err != nil {
