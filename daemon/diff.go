@@ -233,7 +233,7 @@ func (c *change) text(name string) string {
 		}
 	}
 	switch {
-	case name == plan.PartZone:
+	case name == plan.PartZone, name == plan.PartInput:
 		return fmt.Sprintf("%s: %s before, %s now", name, c.was, c.Text)
 	case c.was == "":
 		return name + " is new"

@@ -17,7 +17,7 @@ func (d *diff) flow(f *plan.Flow) (edits []Edit) {
 	case !known:
 		return []Edit{{Verdict: New, Text: "it begins where its source says"}}
 	case before == nil && stored.Begun && stored.Fingerprint != "" && stored.Fingerprint != f.Fingerprint: // of an older version
-		edits = append(edits, d.edited(f, &stored, "query changed"))
+		edits = append(edits, d.edited(f, &stored, "query changed", false))
 	case before != nil:
 		for name, c := range changes(f.Definition, before) {
 			if e, ok := d.flowEdit(f, &stored, name, &c); ok {
@@ -44,7 +44,7 @@ func warnOnce(edits []Edit) {
 
 // flowEdit judges one part of a flow that changed; none is an option that was spelt out with its default.
 func (d *diff) flowEdit(f *plan.Flow, stored *state.StoredFlow, name string, c *change) (e Edit, ok bool) {
-	if name == plan.PartZone && c.was == "" { // a store of an older version says nothing about it
+	if (name == plan.PartZone || name == plan.PartInput) && c.was == "" { // a store of an older version says nothing about it
 		return e, false
 	}
 	text := c.text(name)
@@ -68,7 +68,8 @@ func (d *diff) flowEdit(f *plan.Flow, stored *state.StoredFlow, name string, c *
 			Warning: fault.New(fault.StartOptionChanged, "flow %s: %s; it has begun, so that this has no effect", f.Name, text).
 				WithHint("`processor reset-checkpoint %s` makes it begin anew; what its table holds stays", f.Name)}, true
 	}
-	return d.edited(f, stored, text), true
+	was := d.before("flow " + f.Name)[plan.PartInput]
+	return d.edited(f, stored, text, was != "" && was != f.Definition[plan.PartInput].Text), true
 }
 
 // sameAsDefault reports whether an option that was not given has its default now, or had it before.
@@ -77,10 +78,13 @@ func sameAsDefault(spec option.Spec, c *change) bool {
 }
 
 // edited is a flow that reads or computes something else from now on. What it has written is not written again, and what has
-// drained does not run again (DO-O9).
-func (d *diff) edited(f *plan.Flow, stored *state.StoredFlow, text string) Edit {
-	e := Edit{Verdict: InPlace, Text: text + "; it goes on from where it stands, and what it has written is not computed again"}
+// drained does not run again (DO-O9). Places in one source are none in another.
+func (d *diff) edited(f *plan.Flow, stored *state.StoredFlow, text string, otherSource bool) Edit {
 	goesOn, hint := "it goes on from where it stands", "a full refresh computes old rows anew"
+	if otherSource {
+		goesOn = "it reads its new source from the start"
+	}
+	e := Edit{Verdict: InPlace, Text: text + "; " + goesOn + ", and what it has written is not computed again"}
 	switch {
 	case f.Window != nil: // RW-06
 		goesOn = "the next update computes its window with it, and rows outside keep what they have"

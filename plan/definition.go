@@ -36,6 +36,7 @@ const (
 	PartSchema     = "schema"
 	PartFormat     = "format" // of a sink
 	PartZone       = "spark.sql.session.timeZone"
+	PartInput      = "source" // its kind, and of a table its name: the positions of a flow are in it
 	PrefixOption   = "option "
 	PrefixCheck    = "expectation "
 	PrefixProperty = "property "
@@ -95,12 +96,24 @@ func (p *planner) definition(f *catalog.Flow) Definition {
 	if f.Input == nil {
 		return d
 	}
+	put(PartInput, inputText(f.Input))
 	d.options(f.Input.Options, f.Pos)
 	if f.Input.Schema != nil {
 		delete(d, PrefixOption+PartSchema) // its text has blanks
 		put(PartSchema, schemaText(f.Input.Schema, f.Input.Quoted))
 	}
 	return d
+}
+
+// inputText names what a flow reads as far as its positions go: topics and paths come and go within one source.
+func inputText(r *catalog.Read) string {
+	switch {
+	case r.Table != nil && r.Feed:
+		return "changes of " + r.Table.Name
+	case r.Table != nil:
+		return TargetTable + r.Table.Name
+	}
+	return r.Function.Source
 }
 
 func yes(b bool) string {

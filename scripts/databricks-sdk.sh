@@ -10,7 +10,7 @@ venv=${VENV:-$PWD/bin/sdk}
 has() { "$venv/bin/python" -c "from databricks.sdk import version; import sys; sys.exit(version.__version__ != '$version')" 2>/dev/null; }
 if ! has; then
   python3 -m venv "$venv" >&2
-  "$venv/bin/pip" install --quiet --disable-pip-version-check "databricks-sdk==$version" >&2
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --retries 1 --timeout 15 "databricks-sdk==$version" >&2
   has
 fi
 echo "$venv/bin/python"
