@@ -156,3 +156,17 @@ func (d *Daemon) mendFlow(ctx context.Context, name string, m *admin.Mending) (n
 	}
 	return n, refused
 }
+
+// ResetStored makes a flow of a stopped store start anew from an empty checkpoint, and returns its new generation (FR-13).
+func ResetStored(store *state.Store, pipeline, flow string) (generation uint64, err error) {
+	if err := store.Reset(nil, []string{flow}); err != nil {
+		return 0, err
+	}
+	log := eventlog.NewDurable(pipeline, "", 0, func(record func(uint64) []byte) { err = store.AppendEvent(record) })
+	log.Listen(&eventlog.UserAction{Action: "reset checkpoint", Names: []string{flow}})
+	f, failure := store.Flow(flow)
+	if failure != nil {
+		return 0, failure
+	}
+	return f.Generation(), err
+}

@@ -89,6 +89,9 @@ func TestRunsGoOnWhereTheyStopped(t *testing.T) {
 	}
 	// FR-13, D-1: a checkpoint reset reads everything again and doubles nothing.
 	must(t, "reset-checkpoint", "orders", "--spec", dir)
+	if said := must(t, "events", "--spec", dir); !strings.Contains(said, "user action: reset checkpoint orders") {
+		t.Errorf("the log has no word of the reset:\n%s", said)
+	}
 	must(t, "run", "--spec", dir)
 	if got := rows(t, dir, "SELECT * FROM orders"); got != "1,5,10\n1,5,10\n1,5,11\n2,2,3" {
 		t.Errorf("after the checkpoint reset:\n%s", got)

@@ -10,6 +10,7 @@ import (
 
 	"sluice/admin"
 	"sluice/catalog"
+	"sluice/daemon"
 	"sluice/eventlog"
 	"sluice/fault"
 	"sluice/flow"
@@ -279,14 +280,7 @@ func resetStored(o state.Options, flow string) (generation uint64, err error) {
 			err = closing
 		}
 	}()
-	if err := store.Reset(nil, []string{flow}); err != nil {
-		return 0, err
-	}
-	f, err := store.Flow(flow)
-	if err != nil {
-		return 0, err
-	}
-	return f.Generation(), nil
+	return daemon.ResetStored(store, o.Pipeline, flow)
 }
 
 func (a *app) healthCheckCmd() *cobra.Command {
