@@ -237,20 +237,26 @@ func contents(t rapid.TB, s *Store, name string, columns ...string) []string {
 	for part := range 3 {
 		scan, err := snap.Scan(name, columns, part, 3)
 		ok(t, err)
-		for {
-			c, err := scan.Next(0)
-			ok(t, err)
-			if c.Len == 0 {
-				break
-			}
-			out = append(out, text(c)...)
-		}
-		ok(t, scan.Close())
+		out = append(out, drained(t, scan)...)
 	}
 	if info.Keyed {
 		sort.Strings(out)
 	}
 	return out
+}
+
+// drained are all rows of a scan, which is closed.
+func drained(t rapid.TB, scan *Scan) (out []string) {
+	t.Helper()
+	for {
+		c, err := scan.Next(0)
+		ok(t, err)
+		if c.Len == 0 {
+			ok(t, scan.Close())
+			return out
+		}
+		out = append(out, text(c)...)
+	}
 }
 
 func same(t rapid.TB, what string, got []string, want ...string) {

@@ -136,16 +136,7 @@ func TestVersionsAreRead(t *testing.T) {
 		ok(t, err)
 		scan, err := snapshot.ScanFiles(windows.Name, idsOf(files), []string{"seq"})
 		ok(t, err)
-		var got []string
-		for {
-			rows, err := scan.Next(0)
-			ok(t, err)
-			if rows.Len == 0 {
-				break
-			}
-			got = append(got, text(rows)...)
-		}
-		ok(t, scan.Close())
+		got := drained(t, scan)
 		slices.Sort(got)
 		same(t, fmt.Sprint("version ", version), got, want...)
 	}

@@ -9,8 +9,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"sluice/admin"
-	"sluice/daemon"
 	"sluice/internal/testenv"
 )
 
@@ -30,22 +28,7 @@ func lettingSite(t *testing.T, kafka *testenv.Cluster, sql string) *site {
 }
 
 // deadLetters is how many of a flow's dead letters wait, -1 when the daemon does not say.
-func (s *site) deadLetters(flow string) int64 {
-	where, ok := daemon.ReadWhere(s.dir + "/state")
-	if !ok {
-		return -1
-	}
-	status, err := admin.NewClient(where.Address, "").Status(s.t.Context())
-	if err != nil {
-		return -1
-	}
-	for _, q := range status.Store.Quarantines {
-		if q.Flow == flow {
-			return q.DeadLetters
-		}
-	}
-	return -1
-}
+func (s *site) deadLetters(flow string) int64 { return s.quarantine(flow).DeadLetters }
 
 // header is the last header of a name.
 func header(r *kgo.Record, name string) (value string) {

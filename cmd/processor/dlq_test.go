@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -122,21 +124,26 @@ func TestSetMember(t *testing.T) {
 }
 
 // quarantined is how many records a flow of the running daemon has in quarantine, -1 when it does not say.
-func (s *site) quarantined(flow string) int64 {
-	where, ok := daemon.ReadWhere(s.dir + "/state")
-	if !ok {
-		return -1
-	}
-	status, err := admin.NewClient(where.Address, "").Status(s.t.Context())
-	if err != nil {
-		return -1
-	}
+func (s *site) quarantined(flow string) int64 { return s.quarantine(flow).Records }
+
+// quarantine is what the running daemon says of a flow's quarantine, -1 of everything when it does not say.
+func (s *site) quarantine(flow string) admin.Quarantine {
+	status, _ := s.serving() // nothing while it starts
 	for _, q := range status.Store.Quarantines {
 		if q.Flow == flow {
-			return q.Records
+			return q
 		}
 	}
-	return -1
+	return admin.Quarantine{Records: -1, DeadLetters: -1}
+}
+
+// serving is what the running daemon says of itself.
+func (s *site) serving() (admin.Status, error) {
+	where, ok := daemon.ReadWhere(filepath.Join(s.dir, "state"))
+	if !ok {
+		return admin.Status{}, errors.New("no daemon serves")
+	}
+	return admin.NewClient(where.Address, "").Status(s.t.Context())
 }
 
 // D-15, A-35: dlq list, show and export print the records in quarantine, beside a running daemon and beside a stopped one the same.

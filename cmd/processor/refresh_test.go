@@ -69,8 +69,7 @@ func (s *site) api(method, path, body string) (int, map[string]any) {
 // served is what the running daemon says of a flow.
 func (s *site) served(name string) admin.Flow {
 	s.t.Helper()
-	where, _ := daemon.ReadWhere(filepath.Join(s.dir, "state"))
-	status, err := admin.NewClient(where.Address, "").Status(s.t.Context())
+	status, err := s.serving()
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package csv
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 
@@ -43,22 +42,13 @@ func hostile() map[string]string {
 	}
 }
 
-// allocated is what f allocates, in bytes.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
 // A text costs a small multiple of its size, whatever it is, in every mode and dialect, and so does finding its records. Dearest are empty lines
 // and the spans of short records: 16 bytes for each, and as much again while the list grows.
 func TestAllocationsAreBounded(t *testing.T) {
 	const times, free = 32, 64 << 10
 	fields, _ := formattest.Fields(t, "n BIGINT, s STRING, d DECIMAL(38,10)")
 	within := func(what, text string, times int, f func()) {
-		if got, most := allocated(f), uint64(times*len(text)+free); got > most {
+		if got, most := formattest.Allocated(f), uint64(times*len(text)+free); got > most {
 			t.Errorf("%s: a text of %d bytes takes %d, more than %d", what, len(text), got, most)
 		}
 	}

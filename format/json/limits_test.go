@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -69,15 +68,6 @@ func hostile() map[string][]byte {
 	return out
 }
 
-// allocated is what f allocates, in bytes.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
 // A document costs a small multiple of its size, whatever it is, also the first time. A member's name is the dearest: some 80
 // bytes of memory for six of the document, and as much again while the lists grow.
 func TestAllocationsAreBounded(t *testing.T) {
@@ -85,7 +75,7 @@ func TestAllocationsAreBounded(t *testing.T) {
 	fields, quoted := formattest.Fields(t, "`s` STRING, `n` BIGINT, `d` DECIMAL(38,10), `f` DOUBLE, `ts` TIMESTAMP, `v` VARIANT, `l` ARRAY<STRUCT<a: INT, b: STRING>>, `m` MAP<STRING, INT>")
 	for name, src := range hostile() {
 		for _, mode := range []batch.Mode{batch.FailFast, batch.Permissive} {
-			got := allocated(func() {
+			got := formattest.Allocated(func() {
 				d, err := NewDecoder(Options{Fields: fields, Quoted: quoted, CorruptRecord: -1, Mode: mode})
 				if err != nil {
 					t.Fatal(err)
@@ -97,7 +87,7 @@ func TestAllocationsAreBounded(t *testing.T) {
 				t.Errorf("%s: a document of %d bytes takes %d, more than %d", name, len(src), got, most)
 			}
 		}
-		got := allocated(func() {
+		got := formattest.Allocated(func() {
 			f, err := NewFrom(FromOptions{Type: batch.StructOf(fields...), CorruptRecord: -1})
 			if err != nil {
 				t.Fatal(err)
