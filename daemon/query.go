@@ -24,8 +24,10 @@ import (
 // tableScope finds the tables of a store for a query, and notes which ones it reads.
 type tableScope struct {
 	tables     []state.TableInfo
-	quarantine int               // so many of tables, the last ones, show what is in quarantine
-	read       map[string]string // handle to table name
+	quarantine int                          // so many of tables, the last ones, show what is in quarantine
+	read       map[string]string            // handle to table name
+	past       map[string]*syntax.TableName // likewise, of tables that are read as they were
+	versions   map[string]int64             // of those, found by travel
 }
 
 // newTableScope makes the scope of all tables of a store, those of records in quarantine included (D-15).
@@ -35,16 +37,26 @@ func newTableScope(store *state.Store) (*tableScope, error) {
 		return nil, err
 	}
 	quarantines, err := store.Quarantines()
-	return &tableScope{tables: append(tables, quarantines...), quarantine: len(quarantines), read: map[string]string{}}, err
+	return &tableScope{tables: append(tables, quarantines...), quarantine: len(quarantines), read: map[string]string{},
+		past: map[string]*syntax.TableName{}, versions: map[string]int64{}}, err
 }
 
-// open returns what opens the rows of a table.
-func (s *tableScope) open(snapshot *state.Snapshot, name string, columns []string) func() (eval.Scan, error) {
-	quarantines := s.tables[len(s.tables)-s.quarantine:]
-	if slices.ContainsFunc(quarantines, func(t state.TableInfo) bool { return t.Name == name }) {
-		return func() (eval.Scan, error) { return snapshot.ScanQuarantine(name, columns) }
+// quarantined reports whether a table shows what is in quarantine.
+func (s *tableScope) quarantined(name string) bool {
+	return slices.ContainsFunc(s.tables[len(s.tables)-s.quarantine:], func(t state.TableInfo) bool { return t.Name == name })
+}
+
+// open returns what opens the rows of what a query reads.
+func (s *tableScope) open(snapshot *state.Snapshot, r dialect.Read) func() (eval.Scan, error) {
+	name := s.read[r.Relation.Handle]
+	version, past := s.versions[r.Relation.Handle]
+	switch {
+	case s.quarantined(name):
+		return func() (eval.Scan, error) { return snapshot.ScanQuarantine(name, r.Columns) }
+	case past:
+		return func() (eval.Scan, error) { return snapshot.ScanAt(name, version, r.Columns) }
 	}
-	return func() (eval.Scan, error) { return snapshot.Scan(name, columns, 0, 1) }
+	return func() (eval.Scan, error) { return snapshot.Scan(name, r.Columns, 0, 1) }
 }
 
 // Relation implements dialect.Scope.
@@ -62,6 +74,9 @@ func (s *tableScope) Relation(ref syntax.TableRef) (*dialect.Relation, *fault.Er
 	}
 	handle := fmt.Sprintf("_rel_%d", len(s.read))
 	s.read[handle] = info.Name
+	if err := s.asOf(handle, t, info); err != nil {
+		return nil, err
+	}
 	return &dialect.Relation{Name: info.Name, Handle: handle, Fields: info.Fields}, nil
 }
 
@@ -129,12 +144,15 @@ func Query(ctx context.Context, store *state.Store, ordered, parallel *eval.Engi
 	if compiled.Unordered {
 		engine = ordered
 	}
-	snapshot := store.Snapshot()
+	snapshot, at := store.Snapshot(), time.Now().UTC().Truncate(time.Microsecond)
+	if err := scope.travel(ctx, snapshot, ordered, zone, at); err != nil {
+		return nil, errors.Join(err, snapshot.Close())
+	}
 	inputs := make([]eval.Input, len(compiled.Reads))
 	for i, r := range compiled.Reads {
-		inputs[i] = eval.Input{Open: scope.open(snapshot, scope.read[r.Relation.Handle], r.Columns)}
+		inputs[i] = eval.Input{Open: scope.open(snapshot, r)}
 	}
-	rows, err := engine.Query(ctx, compiled, inputs, time.Now().UTC().Truncate(time.Microsecond))
+	rows, err := engine.Query(ctx, compiled, inputs, at)
 	if err != nil {
 		return nil, errors.Join(err, snapshot.Close())
 	}

@@ -24,6 +24,8 @@ var (
 	UnsupportedStreaming = define("UNSUPPORTED_STREAMING_QUERY", User, AfterChange, "A query over a stream needs more than one row at a time: an aggregate, DISTINCT, a window, a set operation, ORDER BY, LIMIT, or a second stream.")
 	WrongArguments       = define("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", User, AfterChange, "A function is called with a number of arguments that it does not take.")
 	UnableToInfer        = define("UNABLE_TO_INFER_SCHEMA", User, AfterChange, "There is no record, or none that can be read, to find a schema in.")
+	TimeTravelTimestamp  = define("INVALID_TIME_TRAVEL_TIMESTAMP_EXPR", User, AfterChange, "The time of TIMESTAMP AS OF is no TIMESTAMP, is NULL, or is not the same whenever it is computed.")
+	TimeTravelVersion    = define("INVALID_TIME_TRAVEL_SPEC", User, AfterChange, "The version of VERSION AS OF is not a whole number that is written out.")
 	NonFoldable          = define("DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", User, AfterChange, "An argument must be a constant.")
 	UnexpectedInput      = define("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", User, AfterChange, "An argument has a type that the function does not take.")
 	InvalidJSONSchema    = define("DATATYPE_MISMATCH.INVALID_JSON_SCHEMA", User, AfterChange, "from_json and to_json work on structs, arrays and maps.")

@@ -110,76 +110,9 @@ func (s *Snapshot) History(table string) (out []Update, err error) {
 
 // replaced is the record of a table with windows.
 func (s *Snapshot) replaced(table string) (*tableRecord, error) {
-	r, err := s.record(table)
-	if err != nil {
-		return nil, err
+	r, err := s.versioned(table)
+	if err == nil && !r.Replaced {
+		return nil, fault.New(fault.InternalError, "the windows of table %s are not replaced", table)
 	}
-	if r == nil || !r.Replaced {
-		return nil, fault.New(fault.InternalError, "there is no table %s with windows", table)
-	}
-	return r, nil
-}
-
-// VersionAt is the version of a table with windows that was current at a time: the last one that is not later. Version 0 is the empty
-// table. VERSION_NOT_FOUND says that the history does not reach back so far.
-func (s *Snapshot) VersionAt(table string, at time.Time) (int64, error) {
-	r, err := s.replaced(table)
-	if err != nil {
-		return 0, err
-	}
-	first, version := int64(0), int64(0)
-	err = s.store.eachUpdate(s.db, r.Instance, func(v int64, u updateRecord) error {
-		if first == 0 {
-			first = v
-		}
-		if u.Time > micros(at) {
-			return errEnough
-		}
-		version = v
-		return nil
-	})
-	if err == nil && version == 0 && first > 1 {
-		err = fault.New(fault.VersionNotFound, "table %s has no version of %s or before: its history begins with version %d", table, at.UTC().Format(time.RFC3339), first).
-			WithHint("DESCRIBE HISTORY lists the versions that there are")
-	}
-	return version, err
-}
-
-// FilesAt lists the files that a table with windows had at a version, as Files does. VERSION_NOT_FOUND says that there is no such version, or not
-// any more.
-func (s *Snapshot) FilesAt(table string, version int64) (out []FileInfo, err error) {
-	r, err := s.replaced(table)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.readable(r, table, version); err != nil {
-		return nil, err
-	}
-	live, past, err := s.store.filesOf(s.db, r.Instance)
-	for _, f := range append(live, past...) {
-		if f.added <= version && (f.removed == 0 || f.removed > version) {
-			out = append(out, f.info(&r.Schema))
-		}
-	}
-	return out, err
-}
-
-// readable refuses a version that is not in the history.
-func (s *Snapshot) readable(r *tableRecord, table string, version int64) error {
-	now, err := s.store.tableVersion(s.db, r.Instance)
-	if err != nil {
-		return err
-	}
-	first := now.version
-	err = s.store.eachUpdate(s.db, r.Instance, func(v int64, _ updateRecord) error {
-		if first = v; v == 1 {
-			first = 0 // the empty table
-		}
-		return errEnough
-	})
-	if err != nil || version >= first && version <= now.version {
-		return err
-	}
-	return fault.New(fault.VersionNotFound, "table %s has no version %d: there are %d to %d", table, version, first, now.version).
-		WithHint("DESCRIBE HISTORY lists the versions that there are")
+	return r, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -145,6 +146,17 @@ func scanned(w *twin, s *Snapshot, parts int, columns ...string) (out []string) 
 	return out
 }
 
+// scannedAt are the rows of a version, or why there are none.
+func scannedAt(w *twin, s *Store, version int64) []string {
+	snapshot := s.Snapshot()
+	defer snapshot.Close()
+	scan, err := snapshot.ScanAt(events.Name, version, nil)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return drained(w, scan)
+}
+
 // Files of an append table are seen by nobody: scans, whole and in parts, snapshots that are older, streaming readers wherever they stand
 // and however much they take, changed columns, retention, digests and restarts give what they give without files.
 func TestFilesOfAppendTablesAreInvisible(t *testing.T) {
@@ -176,6 +188,15 @@ func TestFilesOfAppendTablesAreInvisible(t *testing.T) {
 					ok(w, err)
 					return append(append(plainRows(scanned(w, s, parts)), plainRows(scanned(w, s, parts, "v", "seq"))...), fmt.Sprint(sum, w.table[i].Info().Rows))
 				})
+			},
+			"as of": func(t *rapid.T) { // D-27
+				version := rapid.Int64Range(-1, w.table[0].Version()+1).Draw(t, "version")
+				past := both(w, "a version", func(i int) []string { return scannedAt(w, w.s[i], version) })
+				s := w.s[0].Snapshot()
+				defer s.Close()
+				if now := lines(s); !strings.Contains(fmt.Sprint(past), "VERSION_NOT_FOUND") && (len(past) > len(now) || !slices.Equal(past, now[:len(past)]) || version == w.table[0].Version() && len(past) < len(now)) {
+					t.Fatalf("version %d of %d is %v, the table is %v", version, w.table[0].Version(), past, now)
+				}
 			},
 			"hold": func(t *rapid.T) {
 				for i := range w.s {

@@ -75,17 +75,20 @@ func (s *Snapshot) Scan(name string, columns []string, part, parts int) (*Scan, 
 		scan.files = live[len(live)*part/parts : len(live)*(part+1)/parts]
 		return scan, err
 	}
-	from, to := shardKey(kindRows, r.Instance, shards*part/parts), shardKey(kindRows, r.Instance, shards*(part+1)/parts)
-	if r.Keyed {
-		scan.rows = newRowDecoder(&r.Schema, scan.ids)
-	} else if from, to, err = s.commits(scan, r.Instance, part, parts); err != nil {
-		return nil, err
+	if !r.Keyed {
+		return scan, s.partOf(scan, r.Instance, part, parts)
 	}
+	scan.rows = newRowDecoder(&r.Schema, scan.ids)
+	return scan, s.iterate(scan, shardKey(kindRows, r.Instance, shards*part/parts), shardKey(kindRows, r.Instance, shards*(part+1)/parts))
+}
+
+// iterate has a scan read the keys between two.
+func (s *Snapshot) iterate(scan *Scan, from, to []byte) (err error) {
 	if scan.it, err = s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to}); err != nil {
-		return nil, s.store.readFailed(err)
+		return s.store.readFailed(err)
 	}
 	scan.ok = scan.it.First()
-	return scan, nil
+	return nil
 }
 
 // scan is a scan of nothing.
@@ -94,28 +97,39 @@ func (s *Snapshot) scan(r *tableRecord, name string, columns []string) (*Scan, e
 	return &Scan{store: s.store, schema: &r.Schema, ids: ids}, err
 }
 
-// commits has a scan read a part of an append table, cut so that each part has about as many commits: its files, and then the chunks
-// between two keys.
-func (s *Snapshot) commits(scan *Scan, instance uint32, part, parts int) (from, to []byte, err error) {
+// partOf has a scan read a part of an append table, cut so that each part has about as many commits.
+func (s *Snapshot) partOf(scan *Scan, instance uint32, part, parts int) error {
+	first, last, err := s.commits(instance)
+	if err != nil {
+		return err
+	}
+	n := last + 1 - first
+	return s.between(scan, instance, first+n*int64(part)/int64(parts), first+n*int64(part+1)/int64(parts))
+}
+
+// commits are the first and the last commit that an append table has; the first may be one that is still to come.
+func (s *Snapshot) commits(instance uint32) (first, last int64, err error) {
 	v, err := s.store.tableVersion(s.db, instance)
 	if err != nil {
-		return nil, nil, err
+		return 0, 0, err
 	}
 	trimmed, err := s.store.trimOf(s.db, instance)
-	if err != nil {
-		return nil, nil, err
-	}
-	first := max(1, trimmed.first)
-	n := v.version + 1 - first
-	bound := func(part int) batch.Offset { return batch.Offset{At: first + n*int64(part)/int64(parts)} }
-	scan.from, scan.to = bound(part), bound(part+1)
+	return max(1, trimmed.first), v.version, err
+}
+
+// between has a scan read the commits from..to-1 of an append table: its files, and then its chunks.
+func (s *Snapshot) between(scan *Scan, instance uint32, from, to int64) error {
+	scan.from, scan.to = batch.Offset{At: from}, batch.Offset{At: to}
 	live, _, err := s.store.filesOf(s.db, instance)
+	if err != nil {
+		return err
+	}
 	for _, f := range live {
 		if !f.last.Less(scan.from) && f.first.Less(scan.to) {
 			scan.files = append(scan.files, f)
 		}
 	}
-	return chunkKey(kindAppends, instance, scan.from), chunkKey(kindAppends, instance, scan.to), err
+	return s.iterate(scan, chunkKey(kindAppends, instance, scan.from), chunkKey(kindAppends, instance, scan.to))
 }
 
 // Scan is a reader of a snapshot's table, used by one goroutine.
