@@ -14,6 +14,8 @@ const inOrder = "depends on the order of the rows, which is that of their arriva
 // signless is said of aggregates for which DuckDB keeps a nested value as a key to sort by.
 const signless = "; a -0.0 inside of an array, a struct or a map becomes 0.0"
 
+const zeros = "exact; which of 0.0 and -0.0 " + inOrder
+
 var aggregates = []*function{
 	{name: "count", args: "* | x, ...", min: 0, max: -1, kind: aggregate, exact: exact, bind: bindCount},
 	{name: "count_if", args: "condition", min: 1, max: 1, kind: aggregate, exact: exact, bind: func(c *call) value {
@@ -22,8 +24,8 @@ var aggregates = []*function{
 	}},
 	{name: "sum", args: "x", min: 1, max: 1, kind: aggregate, exact: "exact for integers and DECIMAL; of FLOAT and DOUBLE it " + inOrder, bind: bindSum},
 	{name: "avg mean", args: "x", min: 1, max: 1, kind: aggregate, exact: "exact for DECIMAL; else a DOUBLE that " + inOrder, bind: bindAvg},
-	{name: "min", args: "x", min: 1, max: 1, kind: aggregate, exact: exact, bind: bindMinMax},
-	{name: "max", args: "x", min: 1, max: 1, kind: aggregate, exact: exact, bind: bindMinMax},
+	{name: "min", args: "x", min: 1, max: 1, kind: aggregate, exact: zeros, bind: bindMinMax},
+	{name: "max", args: "x", min: 1, max: 1, kind: aggregate, exact: zeros, bind: bindMinMax},
 	{name: "min_by", args: "x, by", min: 2, max: 2, kind: aggregate, exact: "exact; which of equal ones " + inOrder + signless, bind: bindBy("arg_min_null")},
 	{name: "max_by", args: "x, by", min: 2, max: 2, kind: aggregate, exact: "exact; which of equal ones " + inOrder + signless, bind: bindBy("arg_max_null")},
 	{name: "first first_value any_value", args: "x [, ignore nulls]", min: 1, max: 2, kind: aggregate, exact: inOrder + signless, bind: bindFirst("first")},
@@ -219,7 +221,11 @@ func bindMinMax(c *call) value {
 	if err := noOrder(c.name, x.typ, x.pos); err != nil {
 		return c.fail(err)
 	}
-	return c.over(x.typ, c.name+"(%s)", x)
+	v := c.over(x.typ, c.name+"(%s)", x)
+	if isFractional(x.typ) { // which of 0.0 and -0.0 it is
+		return v.with(unordered)
+	}
+	return v
 }
 
 func bindBy(function string) func(*call) value {

@@ -51,6 +51,8 @@ func (e Expr) apply(args []Value) (Value, error) {
 	switch e.Op {
 	case "IS NULL":
 		return args[0] == nil, nil
+	case "<=>":
+		return sameKey(args[:1], args[1:]), nil
 	case "COALESCE":
 		for _, a := range args {
 			if a != nil {
@@ -60,6 +62,17 @@ func (e Expr) apply(args []Value) (Value, error) {
 		return nil, nil
 	case "AND", "OR":
 		return connect(e.Op == "OR", args[0], args[1]), nil
+	case "IN": // an OR of equations: NULL where nothing is equal and something is NULL
+		var found Value = false
+		for _, a := range args[1:] {
+			equal, _ := Call("=", Literal(args[0]), Literal(a)).Eval(nil, nil)
+			found = connect(true, found, equal)
+		}
+		return found, nil
+	case "BETWEEN": // an AND of two comparisons, one of which may decide though the other is NULL
+		low, _ := Call("<=", Literal(args[1]), Literal(args[0])).Eval(nil, nil)
+		high, _ := Call("<=", Literal(args[0]), Literal(args[2])).Eval(nil, nil)
+		return connect(false, low, high), nil
 	}
 	for _, a := range args {
 		if a == nil {
@@ -77,6 +90,24 @@ func (e Expr) apply(args []Value) (Value, error) {
 		return compare(args[0], args[1]) < 0, nil
 	case ">":
 		return compare(args[0], args[1]) > 0, nil
+	case "<=":
+		return compare(args[0], args[1]) <= 0, nil
+	case ">=":
+		return compare(args[0], args[1]) >= 0, nil
+	case "<>":
+		return compare(args[0], args[1]) != 0, nil
+	case "%":
+		return args[0].(int64) % args[1].(int64), nil
+	case "UPPER":
+		return strings.ToUpper(args[0].(string)), nil
+	case "LENGTH":
+		return int64(len(args[0].(string))), nil
+	case "TRY INT":
+		n, err := strconv.ParseInt(args[0].(string), 10, 32)
+		if err != nil {
+			return nil, nil
+		}
+		return n, nil
 	case "INT":
 		n, err := strconv.ParseInt(args[0].(string), 10, 32)
 		if err != nil {
@@ -124,8 +155,16 @@ func (e Expr) SQL() string {
 		return "NOT (" + args[0] + ")"
 	case "INT", "DOUBLE":
 		return "CAST(" + args[0] + " AS " + e.Op + ")"
-	case "COALESCE":
-		return "coalesce(" + strings.Join(args, ", ") + ")"
+	case "TRY INT":
+		return "TRY_CAST(" + args[0] + " AS INT)"
+	case "COALESCE", "UPPER", "LENGTH", "SUM", "AVG", "MIN", "MAX":
+		return strings.ToLower(e.Op) + "(" + strings.Join(args, ", ") + ")"
+	case "COUNT":
+		return "count(*)"
+	case "IN":
+		return args[0] + " IN (" + strings.Join(args[1:], ", ") + ")"
+	case "BETWEEN":
+		return "(" + args[0] + " BETWEEN " + args[1] + " AND " + args[2] + ")"
 	}
 	return "(" + strings.Join(args, " "+e.Op+" ") + ")"
 }

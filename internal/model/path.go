@@ -123,23 +123,11 @@ func isNaN(v Value) bool {
 
 // evaluate is SELECT ... WHERE for one row: what comes out, with its key and sequence, and whether WHERE lets it pass.
 func (w *World) evaluate(f *Flow, in placed) (out placed, fits bool, err error) {
-	columns := w.Pipeline.columns(f.From)
-	if f.Where != nil {
-		v, err := w.eval(f.Where, columns, in.row)
-		if err != nil {
-			return out, true, err
-		}
-		if v != true && (v != nil || w.keeps(NullIsNotTrue)) {
-			return out, false, nil
-		}
+	if fits, err := w.passes(f, in.row); err != nil || !fits {
+		return out, err != nil, err
 	}
-	out.place = in.place
-	for _, item := range f.Select {
-		v, err := w.eval(&item.Expr, columns, in.row)
-		if err != nil {
-			return out, true, err
-		}
-		out.row = append(out.row, v)
+	if out, err = w.selected(f, in); err != nil {
+		return out, true, err
 	}
 	t := w.Pipeline.keyed(f.Target)
 	if t == nil {
@@ -148,8 +136,30 @@ func (w *World) evaluate(f *Flow, in placed) (out placed, fits bool, err error) 
 	for _, k := range t.Keys {
 		out.key = append(out.key, out.row[slices.Index(t.Columns, k)])
 	}
-	out.seq, err = w.eval(f.Sequence, columns, in.row)
+	out.seq, err = w.eval(f.Sequence, w.Pipeline.columns(f.From), in.row)
 	return out, true, err
+}
+
+// passes reports whether WHERE lets a row pass.
+func (w *World) passes(f *Flow, row Row) (bool, error) {
+	if f.Where == nil {
+		return true, nil
+	}
+	v, err := w.eval(f.Where, w.Pipeline.columns(f.From), row)
+	return v == true || v == nil && !w.keeps(NullIsNotTrue), err
+}
+
+// selected is SELECT for one row.
+func (w *World) selected(f *Flow, in placed) (placed, error) {
+	out := placed{place: in.place}
+	for _, item := range f.Select {
+		v, err := w.eval(&item.Expr, w.Pipeline.columns(f.From), in.row)
+		if err != nil {
+			return out, err
+		}
+		out.row = append(out.row, v)
+	}
+	return out, nil
 }
 
 func (w *World) eval(e *Expr, columns []string, row Row) (Value, error) {

@@ -1,5 +1,7 @@
 package model
 
+import "slices"
+
 // Pipeline is what is declared.
 type Pipeline struct {
 	Continuous bool
@@ -33,8 +35,9 @@ type Flow struct {
 	From     Source
 	Select   []Item
 	Where    *Expr
-	Sequence *Expr // SEQUENCE BY, over the columns of the source
-	Window   *Expr // REPLACE WHERE, over the columns of the target: the flow reads all of a table in every update
+	Sequence *Expr    // SEQUENCE BY, over the columns of the source
+	Window   *Expr    // REPLACE WHERE, over the columns of the target: the flow reads all of a table in every update
+	Group    []string // GROUP BY, columns of the source; every other column of Select is then an aggregate. Only with Window
 }
 
 // Item is one column of a select list.
@@ -60,6 +63,11 @@ func (p *Pipeline) Table(name string) *Table {
 		}
 	}
 	return nil
+}
+
+// windowed reports whether a table is replaced where a predicate holds.
+func (p *Pipeline) windowed(table string) bool {
+	return slices.ContainsFunc(p.Flows, func(f Flow) bool { return f.Target == table && f.Window != nil })
 }
 
 // Flow returns a declared flow.

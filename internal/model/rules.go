@@ -34,10 +34,15 @@ const (
 	OutsideStays        Rule = "RW-02: rows of the target that do not match stay"
 	OutsideIsNotWritten Rule = "RW-03: rows of the query that do not match are not written"
 	NullIsOutside       Rule = "RW-O1: a row for which the predicate is NULL does not match"
+	OverrideReplaces    Rule = "PO-01: another predicate stands in place of the defined one, not beside it"
+	OverrideIsOnce      Rule = "PO-02: the next update has the defined predicate again"
+	RefreshClears       Rule = "FR-02, FR-03: a full refresh leaves only what the defined predicate matches"
+	SumsAreInOrder      Rule = "D-22: numbers are added in the order in which their rows came"
+	NullIsAGroup        Rule = "GROUP BY takes NULL for a value, and both zeros for one"
 )
 
 // WindowRules are those of REPLACE WHERE.
-var WindowRules = []Rule{WindowsGo, OutsideStays, OutsideIsNotWritten, NullIsOutside}
+var WindowRules = []Rule{WindowsGo, OutsideStays, OutsideIsNotWritten, NullIsOutside, OverrideReplaces, OverrideIsOnce, RefreshClears, SumsAreInOrder, NullIsAGroup}
 
 // AllRules are all others.
 var AllRules = []Rule{LateRowsLose, TiesStay, NullIsAKey, EveryKeyColumn, PlacesAreKnown, NaNIsNoSequence, ZerosAreOne, OnlyTruePasses, DropsSetNoFloor,

@@ -69,10 +69,7 @@ func text(v Value) string {
 	case bool:
 		return strconv.FormatBool(v)
 	case float64:
-		if s := strconv.FormatFloat(v, 'f', -1, 64); math.IsInf(v, 0) || math.IsNaN(v) || strings.Contains(s, ".") {
-			return s
-		}
-		return strconv.FormatFloat(v, 'f', 1, 64)
+		return number64(v)
 	case string:
 		if v == "" || v == "NULL" || strings.ContainsAny(v, " \t\n\"") {
 			return strconv.Quote(v)
@@ -80,4 +77,17 @@ func text(v Value) string {
 		return v
 	}
 	return "NULL"
+}
+
+// number64 is the shortest text that reads back as the same number, with a point or an exponent.
+func number64(v float64) string {
+	form := byte('f')
+	if abs := math.Abs(v); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		form = 'e'
+	}
+	s := strconv.FormatFloat(v, form, -1, 64)
+	if form == 'f' && !strings.Contains(s, ".") && !math.IsInf(v, 0) && !math.IsNaN(v) {
+		s += ".0"
+	}
+	return s
 }

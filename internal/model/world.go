@@ -13,6 +13,8 @@ type World struct {
 	tables   map[string]*table
 	flows    map[string]*flow
 	begun    bool // the pipeline has run
+
+	overrides map[string]*Expr // of this run: other predicates, by flow
 }
 
 type topic struct {
@@ -135,7 +137,7 @@ func (w *World) Run(only, full []string, all bool) []string {
 	for name, t := range w.tables {
 		if slices.Contains(full, name) || all {
 			t.generation++
-			if w.keeps(RefreshEmpties) {
+			if w.keeps(RefreshEmpties) && (w.keeps(RefreshClears) || !w.Pipeline.windowed(name)) {
 				t.rows = nil
 			}
 		}

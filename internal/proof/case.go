@@ -26,7 +26,7 @@ type Step struct {
 	Kind     Kind
 	Name     string          // of a topic, table, flow or sink
 	Messages []model.Message // of Produce
-	Where    *model.Expr     // of Edit and Window
+	Where    *model.Expr     // of Edit, Window and Override
 	Offset   int             // of Trim; of Outage the write
 	Survives int             // of Outage: percent of what was not synced
 }
@@ -45,6 +45,7 @@ const (
 	Reset      Kind = "reset"       // the checkpoint of a flow
 	Edit       Kind = "edit"        // a flow gets another condition
 	Window     Kind = "window"      // a REPLACE WHERE flow gets another predicate
+	Override   Kind = "override"    // a REPLACE WHERE flow has another predicate in one update
 	Stop       Kind = "stop"        // a daemon that is still up stops
 	Crash      Kind = "crash"       // the power fails
 	Refuse     Kind = "refuse"      // a sink refuses its next batch
@@ -132,6 +133,8 @@ func (s *script) step(step Step) {
 		s.apply()
 		s.run("run full-refresh="+step.Name, []string{step.Name}, false)
 		s.applied = false
+	case Override:
+		s.override(step.Name, step.Where)
 	case Window:
 		s.settle()
 		s.world.Replace(step.Name, step.Where)
@@ -155,13 +158,17 @@ func (s *script) apply() {
 }
 
 func (s *script) run(line string, full []string, all bool) {
-	stuck := s.world.Run(full, full, all)
-	if len(stuck) == 0 {
-		stuck = []string{"ok"}
-	}
-	s.say(line+" brief", "", strings.Join(stuck, "\n"))
+	s.say(line+" brief", "", ended(s.world.Run(full, full, all)))
 	s.questions()
 	s.begun, s.applied = true, true
+}
+
+// ended says who failed or was skipped, as a run does.
+func ended(stuck []string) string {
+	if len(stuck) == 0 {
+		return "ok"
+	}
+	return strings.Join(stuck, "\n")
 }
 
 // reset resets a checkpoint, of which there is none before the first run.
@@ -178,6 +185,15 @@ func (s *script) settle() {
 	if s.Variant["mode"] == "continuous" {
 		s.apply()
 	}
+}
+
+// override computes a table once under another predicate, and looks at it. Those that read it are computed with the next run.
+func (s *script) override(flow string, predicate *model.Expr) {
+	s.apply()
+	table := s.Pipeline.Flow(flow).Target
+	s.say("override "+table, predicate.SQL(), ended(s.world.Override(flow, predicate)))
+	s.table(s.Pipeline.Table(table))
+	s.applied = false
 }
 
 // again lets a flow begin again. A daemon that is up runs a once flow again only when it starts again.
@@ -210,13 +226,18 @@ func (s *script) refresh(table string) {
 	}
 }
 
+// table asks for the rows of a table.
+func (s *script) table(t *model.Table) {
+	s.say("table "+t.Name, "", answer(strings.Join(t.Columns, " "), s.world.Rows(t.Name)))
+}
+
 // questions asks for everything, with the answers of the model.
 func (s *script) questions() {
 	for _, t := range s.Pipeline.Tables {
 		if t.Columns[len(t.Columns)-1] == changeColumn {
 			s.say("query", foldSQL(&t), answer(foldHead(&t), s.world.Folded(t.Name)))
 		} else {
-			s.say("table "+t.Name, "", answer(strings.Join(t.Columns, " "), s.world.Rows(t.Name)))
+			s.table(&t)
 		}
 	}
 	for _, sink := range s.Pipeline.Sinks {

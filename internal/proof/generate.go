@@ -17,11 +17,17 @@ type generator struct {
 	*rand.Rand
 	c     Case
 	plain map[string]bool // keyed tables whose sequence is their column s: a table with the same keys may follow them
+	x     []string        // the numbers of messages
+}
+
+// begin begins the case of a seed, in a stream of random numbers of its own.
+func begin(seed, stream uint64, x ...string) *generator {
+	return &generator{Rand: rand.New(rand.NewPCG(seed, stream)), c: Case{Seed: seed, Variant: map[string]string{}}, plain: map[string]bool{}, x: x}
 }
 
 // Generate makes the case of a seed.
 func Generate(seed uint64) *Case {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), c: Case{Seed: seed, Variant: map[string]string{}}, plain: map[string]bool{}}
+	g := begin(seed, 1, "0.0", "-0.0", "1.5", "NaN", "2.0")
 	g.variant()
 	for i := range 1 + g.IntN(2) {
 		g.c.Topics = append(g.c.Topics, fmt.Sprintf("in%d", i+1))
@@ -260,7 +266,7 @@ func (g *generator) messages() (out []model.Message) {
 			out = append(out, out[len(out)-1]) // the same again is another row
 			continue
 		}
-		row := model.Row{int64(1 + g.IntN(3)), pick(g, "", "a", "b", "7"), pick(g, "0.0", "-0.0", "1.5", "NaN", "2.0"), int64(g.IntN(5)), int64(g.IntN(9))}
+		row := model.Row{int64(1 + g.IntN(3)), pick(g, "", "a", "b", "7"), pick(g, g.x...), int64(g.IntN(5)), int64(g.IntN(9))}
 		for i := range row {
 			if g.chance(8) {
 				row[i] = nil

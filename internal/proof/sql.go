@@ -78,6 +78,9 @@ func flowSQL(p *model.Pipeline, f *model.Flow) string {
 	if f.Where != nil {
 		out.WriteString(" WHERE " + f.Where.SQL())
 	}
+	if f.Group != nil {
+		out.WriteString(" GROUP BY " + strings.Join(f.Group, ", "))
+	}
 	return out.String() + ";"
 }
 

@@ -10,8 +10,8 @@ import (
 // windowSeeds of make test.
 const windowSeeds = 16
 
-// The formula of section 2.1 and PT-04: engine and model agree under random predicates over data with NULL, NaN and -0.0, whatever the batches,
-// restarts and crashes.
+// The formula of section 2.1, PT-04, PO-01, PO-02, PO-09, PO-O8, FR-02, FR-03 and D-22: engine and model agree under random predicates and overrides, over
+// data with NULL, NaN, -0.0 and fractions that no DOUBLE is, whatever the batches, restarts and crashes.
 func TestWindowsAgree(t *testing.T) {
 	e := engine(t)
 	t.Run("seed", func(t *testing.T) {

@@ -37,6 +37,7 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 	"stop":     func(_ context.Context, w *world, _ *words) (string, error) { w.down(); return "", nil },
 	"crash":    crash,
 	"reset":    reset,
+	"override": override,
 	"dlq":      mendRecords,
 	"outage":   arrangeOutage,
 	"fault":    arrangeFault,

@@ -35,6 +35,7 @@
 //	                                                               which nobody takes notice, fails the test
 //	fault sink SINK [times=N] [done]                               a sink of any kind refuses its next batches; with "done", after it has taken them
 //	reset FLOW                                                     resets the flow's checkpoint
+//	override TABLE                                                 an update of a REPLACE WHERE table under the predicate in the input
 //	dlq edit | replay | forget [flow=F] [code=C]                   edits, replays or forgets records in quarantine: those with the values in the input, all
 //	                                                               without one. Of edit the input is a value, and the new one, for each
 //	fail SINK [times=N] [final]                                    the sink refuses its next batches
