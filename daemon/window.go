@@ -52,7 +52,11 @@ func (j *job) computeWindow(ctx context.Context, say func(string)) error {
 // updateWith computes one update, of the given id, under a window of the flow.
 func (j *job) updateWith(ctx context.Context, w *plan.Window, id string) error {
 	d := j.d
-	u := flow.Update{Plan: j.plan, Window: w, Override: w != j.plan.Window, Store: d.store, State: j.state, Table: d.table(j.plan.Table.Name),
+	zone, err := time.LoadLocation(d.Plan.Zone)
+	if err != nil {
+		return err
+	}
+	u := flow.Update{Plan: j.plan, Window: w, Zone: zone, Override: w != j.plan.Window, Store: d.store, State: j.state, Table: d.table(j.plan.Table.Name),
 		Engine: d.engine, At: d.Now(), ID: id, Emit: d.emit, Show: showRow}
 	return u.Run(ctx)
 }

@@ -81,6 +81,12 @@ func (h *Hasher) Add(s *Sum, rows *batch.Columns) {
 // AddRow adds row i of a batch to s. The columns come in the order of the table's.
 func (h *Hasher) AddRow(s *Sum, cols []*batch.Column, i int) { *s = s.Plus(h.hash(cols, i)) }
 
+// Of is the digest of one row that is encoded already.
+func Of(row []byte) Sum {
+	sum := xxh3.Hash128(row)
+	return Sum{sum.Hi, sum.Lo, 1}
+}
+
 // hash is the digest of a row alone.
 func (h *Hasher) hash(cols []*batch.Column, i int) Sum {
 	h.row = batch.AppendKey(h.row[:0], cols, i)

@@ -24,6 +24,7 @@ type Update struct {
 	State    *state.Flow
 	Table    *state.Table
 	Engine   func(ordered bool) (*eval.Engine, error) // ordered: one whose results do not depend on the order of work (D-22)
+	Zone     *time.Location                           // of the pipeline, whose days are slices (D-24)
 	At       time.Time                                // the update's time, which SQL sees (RW-O2)
 	ID       string                                   // of the pipeline's update
 	Emit     eventlog.Listener
@@ -151,7 +152,7 @@ func (w *updating) swap() error {
 	number := w.State.NextBatch()
 	s := state.Swap{Base: w.base, Update: w.ID, Predicate: w.resolved, Cause: w.cause(), Advance: state.Advance{Time: w.at}, Finish: w.count}
 	if c := w.Window.Query.Window.Cluster; c >= 0 {
-		s.Cluster = w.Plan.Table.Fields[c].Name
+		s.Cluster, s.Zone = w.Plan.Table.Fields[c].Name, w.Zone
 	}
 	rows := []*windowRows{{updating: w, open: w.computed, inside: true}}
 	for _, f := range w.all {
@@ -313,7 +314,7 @@ func (r *windowRows) close() (err error) {
 
 // count tells the store what all the rows were.
 func (w *updating) count(s *state.Swap) {
-	s.RowsRemoved, s.RowsAdded = w.outcome.Deleted, w.outcome.Written
+	s.RowsRemoved, s.RowsAdded = w.outcome.Deleted-s.Unchanged, w.outcome.Written-s.Unchanged
 	s.Advance.Counters = map[string]int64{}
 	for _, k := range kept {
 		if n := *k.count(&w.outcome); n != 0 {

@@ -47,6 +47,7 @@ func (t *Table) checkFile(f *tableFile) error {
 		stats[i] = newStats(t.record.Schema.Versions[f.schema][i].typ())
 	}
 	rows := int64(0)
+	sum := summing{version: int(f.schema)}
 	for {
 		piece, err := r.rows()
 		if err != nil {
@@ -56,6 +57,7 @@ func (t *Table) checkFile(f *tableFile) error {
 			break
 		}
 		rows += int64(piece.Len)
+		sum.add(&piece)
 		for i, at := range r.at {
 			if at >= 0 {
 				stats[at].add(&piece.Cols[r.as[i]])
@@ -64,6 +66,9 @@ func (t *Table) checkFile(f *tableFile) error {
 	}
 	if rows != f.rows {
 		return fmt.Errorf("file %s has %d rows, not %d", f.id.fileName(), rows, f.rows)
+	}
+	if whole := r.asWanted && len(r.at) == len(f.columns); whole && f.summed && sum.sum != f.sum {
+		return fmt.Errorf("file %s has rows of the digest %s, not %s", f.id.fileName(), sum.sum, f.sum)
 	}
 	for _, at := range r.at {
 		if at >= 0 {

@@ -19,7 +19,7 @@
 //
 // # What it does not
 //
-// It does not know what a file looks like inside (a Sealer does), and does not merge small ones.
+// It does not know what a file looks like inside (a Sealer does), and merges small ones of tables with windows only.
 // It does not decide what a batch does to a key (replaceusing does), knows no SQL, no source and no sink, and reads no
 // clock but to measure: the time of a batch comes from its flow.
 //

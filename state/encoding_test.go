@@ -349,6 +349,8 @@ func TestValuesAreGolden(t *testing.T) {
 	inline = appendText(appendPosition(inline, rowPosition{1, 300, 0}), enc.append(nil, 0))
 	file := fileRecord{added: 1, removed: 2, schema: 1, rows: 3, size: 4, weight: 5, first: batch.Offset{At: 6, Index: 7}, last: batch.Offset{At: 8, Index: 9},
 		columns: []ColumnStats{{Nulls: 1, NaN: true, Min: []byte{2, 0}, Max: []byte{2, 1}, Known: true}, {Nulls: 2}}}
+	summed := file
+	summed.summed, summed.sum = true, digest.Sum{Hi: 1, Lo: 2, Rows: 3}
 	record := Quarantined{Split: "t", ID: "id", Time: 5, Value: []byte{}, Headers: []batch.Header{{Key: "h"}, {Key: "g", Value: []byte{0}}}, Code: "C", Message: "E",
 		Column: "c", BatchTime: 7, Generation: 3}
 	for _, v := range []struct {
@@ -369,6 +371,7 @@ func TestValuesAreGolden(t *testing.T) {
 		{"trim", trimRecord{1, 2, 3}.encode(), "020406"},
 		{"digest", digestRecord{1, 2, 3, digest.Sum{Hi: 4, Lo: 5, Rows: 6}}.encode(), "0202" + "0000000000000003" + "0000000000000004" + "0000000000000005" + "0c"},
 		{"file", file.encode(), "0204" + "01" + "06080a" + "0c0e1012" + "02" + "0702" + "020200" + "020201" + "0004"},
+		{"file with a digest", summed.encode(), "0204" + "01" + "06080a" + "0c0e1012" + "02" + "0702" + "020200" + "020201" + "0004" + "0100000000000000" + "0200000000000000"},
 		{"update", mustJSON(updateRecord{1, "u", "c", "p", 2, 3}), hex.EncodeToString([]byte(`{"time":1,"update":"u","cause":"c","predicate":"p","rows_removed":2,"rows_added":3}`))},
 		{"bound", mustJSON(boundRecord{Position: recordPosition(batch.Position{{Split: "t/0", ID: "i", Next: batch.Offset{At: 3}}}), Time: 9}), hex.EncodeToString([]byte(`{"position":[{"split":"t/0","id":"i","at":3}],"time":9}`))},
 		{"flow", mustJSON(flowRecord{1, 2, "q", "t__quarantine"}), hex.EncodeToString([]byte(`{"id":1,"generation":2,"fingerprint":"q","quarantine":"t__quarantine"}`))},
@@ -477,6 +480,7 @@ func FuzzDecoders(f *testing.F) {
 	f.Add(enc.append(nil, 1))
 	f.Add(appendText(appendPosition(appendInlineHead(nil, []byte{2, 9}, 1), rowPosition{1, 300, 0}), enc.append(nil, 0)))
 	f.Add(appendSpilledGroup(nil, []byte{2, 9}, 3, 70000, rowPosition{1, 300, 2}))
+	f.Add((&fileRecord{added: 1, rows: 2, summed: true, sum: digest.Sum{Hi: 1, Lo: 2, Rows: 2}}).encode())
 	f.Add((&fileRecord{added: 1, rows: 2, columns: []ColumnStats{{Nulls: 1, Min: []byte{2, 0}, Max: []byte{2, 1}, Known: true}}}).encode())
 	s := schemaOf(f, ticks.Fields)
 	nested := schemaOf(f, everyType)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"sluice/batch"
+	"sluice/digest"
 )
 
 // Sealer writes and reads the files of tables, which lie in Options.Files. eval fits it. What ReadFile gives is bit for bit what
@@ -65,6 +66,8 @@ type fileRecord struct {
 	weight         int64        // bytes in memory
 	first, last    batch.Offset // of an append table: places of the first and the last row
 	columns        []ColumnStats
+	summed         bool       // sum is known
+	sum            digest.Sum // of a table with windows: of the bytes of the rows, under the file's schema version
 }
 
 // tableFile is a file with its name.
@@ -88,6 +91,9 @@ func (f *fileRecord) encode() []byte {
 	b = binary.AppendUvarint(b, uint64(len(f.columns)))
 	for _, c := range f.columns {
 		b = c.append(b)
+	}
+	if f.summed {
+		b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, f.sum.Hi), f.sum.Lo)
 	}
 	return b
 }
@@ -124,6 +130,9 @@ func decodeFile(b []byte) (f fileRecord, err error) {
 			c.Min, c.Max = bytes.Clone(r.text()), bytes.Clone(r.text())
 		}
 		f.columns[i] = c
+	}
+	if f.summed = len(r.b) > 0; f.summed {
+		f.sum = digest.Sum{Hi: r.uint64(), Lo: r.uint64(), Rows: f.rows}
 	}
 	return f, r.done()
 }

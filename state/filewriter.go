@@ -1,8 +1,10 @@
 package state
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"sort"
 
 	"sluice/batch"
 	"sluice/fault"
@@ -15,7 +17,8 @@ type fileWriter struct {
 	version   int           // of the schema
 	fields    []batch.Field // of the file: the columns of the version, then for an append table the places of rows
 	positions bool
-	slice     int // column whose equal values are kept together, or -1
+	slicing   *slicing // how rows are laid, nil where they come as they are
+	ends      ends     // where files end besides
 	next      func() (batch.Columns, error)
 
 	pending batch.Columns // the next rows
@@ -51,12 +54,12 @@ func (s *schema) unused(name string) string {
 }
 
 // newFileWriter writes what next brings: the columns of the latest schema version, then for an append table places.
-func (t *Table) newFileWriter(s *schema, positions bool, slice int, next func() (batch.Columns, error)) *fileWriter {
+func (t *Table) newFileWriter(s *schema, positions bool, next func() (batch.Columns, error)) *fileWriter {
 	version := len(s.Versions) - 1
-	return &fileWriter{t: t, schema: s, version: version, fields: s.fileFields(version, positions), positions: positions, slice: slice, next: next}
+	return &fileWriter{t: t, schema: s, version: version, fields: s.fileFields(version, positions), positions: positions, next: next}
 }
 
-// write writes all rows and makes the files durable. After an error none is left.
+// write writes all rows. The files are not durable yet (folder.settle). After an error none is left.
 func (w *fileWriter) write(ctx context.Context) (err error) {
 	if w.t.store.o.Sealer == nil {
 		return fault.New(fault.InternalError, "nothing writes the files of table %s", w.t.name)
@@ -78,10 +81,7 @@ func (w *fileWriter) write(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if len(w.written) == 0 {
-		return nil
-	}
-	return w.t.store.files.settle(w.written)
+	return nil
 }
 
 // coded is an error of the disk with a code. It does not end the store: what was to be written is still where it was.
@@ -113,9 +113,9 @@ func (w *fileWriter) peek() (err error) {
 // one writes one file.
 func (w *fileWriter) one(ctx context.Context) error {
 	s := w.t.store
-	f := &tableFile{id: s.files.take(), fileRecord: fileRecord{schema: uint64(w.version)}}
+	f := &tableFile{id: s.files.take(), fileRecord: fileRecord{schema: uint64(w.version), summed: !w.positions}}
 	w.written = append(w.written, f)
-	p := &piecing{fileWriter: w, file: f, stats: make([]statsOf, len(w.schema.Versions[w.version]))}
+	p := &piecing{fileWriter: w, file: f, sum: summing{version: w.version}, stats: make([]statsOf, len(w.schema.Versions[w.version]))}
 	for i := range p.stats {
 		p.stats[i] = newStats(w.fields[i].Type)
 	}
@@ -148,74 +148,86 @@ func weight(rows *batch.Columns) (n int64) {
 // piecing brings the pieces of one file.
 type piecing struct {
 	*fileWriter
-	file  *tableFile
-	stats []statsOf
-	done  bool
+	file   *tableFile
+	stats  []statsOf
+	region int    // between ends, of all its rows
+	last   []byte // the slice of the last row
+	key    []byte
+	sum    summing
 }
 
 // piece returns the next rows of the file, none at its end.
 func (p *piecing) piece() (batch.Columns, error) {
-	if err := p.peek(); err != nil || p.end || p.done {
+	if err := p.peek(); err != nil || p.end {
 		return batch.Columns{}, err
 	}
 	rows := p.pending
-	p.pending = batch.Columns{}
-	if n := (rowGroup(&rows, p.t.store.o.RowGroup) + 63) &^ 63; n < rows.Len {
-		rows, p.pending = part(&rows, 0, n), part(&rows, n, rows.Len)
+	n := p.room(&rows)
+	if n == 0 {
+		return batch.Columns{}, nil
 	}
-	if limit := p.t.store.o.FileSize; p.file.weight+weight(&rows) > limit && rows.Len > 1 {
-		rows = p.cut(rows, int(max(1, int64(rows.Len)*(limit-p.file.weight)/weight(&rows))))
+	if most := (rowGroup(&rows, p.t.store.o.RowGroup) + 63) &^ 63; n > most {
+		n = most
+	}
+	if p.pending = (batch.Columns{}); n < rows.Len {
+		p.pending = behind(&rows, n)
+		rows = part(&rows, 0, n)
 	}
 	p.account(&rows)
 	return rows, nil
 }
 
-// cut ends the file after about n of the rows, where one slice ends and another begins. Of rows all of one slice nothing is cut off, until
-// the slice alone is too large for a file.
-func (p *piecing) cut(rows batch.Columns, n int) batch.Columns {
-	if n >= rows.Len {
-		return rows
-	}
-	if p.slice >= 0 {
-		c := []*batch.Column{&rows.Cols[p.slice]}
-		before := batch.AppendKey(nil, c, n-1)
-		for n < rows.Len && string(batch.AppendKey(nil, c, n)) == string(before) {
-			n++
+// room is how many of the rows belong to the file, none when it ends in front of them.
+func (p *piecing) room(rows *batch.Columns) int {
+	n := rows.Len
+	if len(p.ends) > 0 {
+		if p.file.rows == 0 {
+			p.region = p.regionOf(rows, 0)
 		}
-		if n == rows.Len && p.file.weight < 2*p.t.store.o.FileSize {
-			return rows
-		}
+		n = sort.Search(n, func(i int) bool { return p.regionOf(rows, i) != p.region })
 	}
-	p.done = true
-	head, rest := make([]int32, n), make([]int32, rows.Len-n)
-	for i := range rows.Len {
-		if i < n {
-			head[i] = int32(i)
-		} else {
-			rest[i-n] = int32(i)
-		}
+	all := weight(rows)
+	if p.slicing == nil {
+		return p.fitting(rows, all, 0, n, p.t.store.o.FileSize)
 	}
-	p.pending = joined(rows.Take(rest), p.pending)
-	return rows.Take(head)
+	if p.file.weight+all*int64(n)/int64(rows.Len) <= p.t.store.o.SliceSize {
+		return n
+	}
+	cut := p.fitting(rows, all, 0, n, p.t.store.o.SliceSize)
+	if cut > 0 {
+		p.last = p.slicing.slice(p.last[:0], rows, cut-1)
+	}
+	end := cut + sort.Search(n-cut, func(i int) bool {
+		p.key = p.slicing.slice(p.key[:0], rows, cut+i)
+		return !bytes.Equal(p.key, p.last)
+	})
+	return p.fitting(rows, all, cut, end, p.t.store.o.FileSize)
 }
 
-// joined are rows and those that follow.
-func joined(rows, more batch.Columns) batch.Columns {
-	if more.Len == 0 {
-		return rows
+// fitting is how many rows of that weight in all the file takes until it has a size, at least some and at most others. An empty file takes one.
+func (p *piecing) fitting(rows *batch.Columns, all int64, least, most int, size int64) int {
+	fits := int64(rows.Len) * (size - p.file.weight) / max(all, 1)
+	if p.file.rows == 0 {
+		fits = max(fits, 1)
 	}
-	out := batch.Columns{Fields: rows.Fields, Len: rows.Len + more.Len}
-	for c := range rows.Cols {
-		b := batch.NewBuilder(rows.Cols[c].Type, out.Len)
-		for i := range rows.Len {
-			b.AppendFrom(&rows.Cols[c], i)
-		}
-		for i := range more.Len {
-			b.AppendFrom(&more.Cols[c], i)
-		}
-		out.Cols = append(out.Cols, b.Column())
+	return int(min(max(fits, int64(least)), int64(most)))
+}
+
+func (p *piecing) regionOf(rows *batch.Columns, i int) int {
+	p.key = p.slicing.value(p.key[:0], rows, i)
+	return p.ends.region(p.key)
+}
+
+// behind are the rows from n on. They are copied where they cannot stay in their memory.
+func behind(rows *batch.Columns, n int) batch.Columns {
+	if n%64 == 0 {
+		return part(rows, n, rows.Len)
 	}
-	return out
+	rest := make([]int32, rows.Len-n)
+	for i := range rest {
+		rest[i] = int32(n + i)
+	}
+	return rows.Take(rest)
 }
 
 // part are the rows from..to-1, in the same memory; from is a multiple of 64.
@@ -252,6 +264,13 @@ func (p *piecing) account(rows *batch.Columns) {
 	f := p.file
 	for i := range p.stats {
 		p.stats[i].add(&rows.Cols[i])
+	}
+	if !p.positions {
+		p.sum.add(rows)
+		f.sum = p.sum.sum
+	}
+	if p.slicing != nil && rows.Len > 0 {
+		p.last = p.slicing.slice(p.last[:0], rows, rows.Len-1)
 	}
 	if p.positions {
 		if f.rows == 0 {

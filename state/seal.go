@@ -73,9 +73,13 @@ func (t *Table) seal(ctx context.Context, atLeast int64) error {
 		return err
 	}
 	defer tail.it.Close()
-	w := t.newFileWriter(x.schema, true, -1, tail.next)
+	w := t.newFileWriter(x.schema, true, tail.next)
 	if err := w.write(ctx); err != nil {
 		return err
+	}
+	if err := s.files.settle(w.written); err != nil {
+		w.abandon()
+		return w.coded(err)
 	}
 	if sealed, err := x.commit(w.written); err != nil || !sealed {
 		w.abandon()

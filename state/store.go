@@ -28,6 +28,8 @@ type Options struct {
 	SealAt       int64               // bytes of the tail of an append table at which it is written to files; 0 is 128 MiB
 	RowGroup     int64               // bytes in memory that a file takes while it is written, about; 0 is 8 MiB
 	FileSize     int64               // bytes in memory of the rows of a file, about; 0 is 128 MiB
+	SliceSize    int64               // bytes in memory up to which slices of a table with windows share a file (D-26); 0 is an eighth of FileSize
+	MergeAt      int                 // small files beside each other at which an update of a table with windows merges them; 0 is 32
 	Pipeline     string              // the pipeline the store belongs to; another one's store is refused
 	ReadOnly     bool                // for status and query beside a stopped daemon: takes the lock, writes nothing
 	SyncInterval time.Duration       // longest time between a commit and its fsync; 0 is 100 ms
@@ -51,7 +53,9 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.KeptEvents, 100_000)
 	setDefault(&o.SealAt, 128<<20)
 	setDefault(&o.FileSize, 128<<20)
+	setDefault(&o.SliceSize, max(o.FileSize/8, 1))
 	setDefault(&o.RowGroup, 8<<20)
+	setDefault(&o.MergeAt, 32)
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}

@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"slices"
+	"time"
 
 	"sluice/batch"
 	"sluice/fault"
@@ -17,10 +18,17 @@ type Rows interface {
 type Swap struct {
 	Base   int64    // version of the table that the update was computed from
 	Remove []FileID // files that go: every row of them that stays is among Rows
-	Rows   []Rows   // what comes. Each begins a file. Columns are matched by name; those missing are NULL, those unknown are an error
-	// Cluster is the column by whose values each of Rows is sorted, "" for none. Rows with one value of it come into one file, unless
-	// they alone are too many for one (D-26).
+	// Rows are what comes: first the new ones, then those that stay of the files that go. Each begins a file. Columns are matched by name; those
+	// missing are NULL, those unknown are an error.
+	Rows []Rows
+	// Cluster is the column by whose values each of Rows is sorted, NULL first, "" for none. Rows of one slice come into one file, unless they alone
+	// are too many for one; small slices that lie beside each other share one (D-26).
 	Cluster string
+	Zone    *time.Location // of the days that are slices of a TIMESTAMP; nil is UTC
+
+	// Unchanged is set before Finish: how many rows of the first Rows lie in files of Remove that stay, since they would have come back row for
+	// row (D-27).
+	Unchanged int64
 
 	// For the history of the table (D-27).
 	Update                 string
@@ -56,20 +64,25 @@ func (f *Flow) Swap(ctx context.Context, t *Table, s Swap) (version int64, err e
 	if err != nil {
 		return 0, err
 	}
-	added, err := t.writeSwap(ctx, &s)
+	w, err := t.writeSwap(ctx, &s, removed)
 	if err != nil {
 		return 0, err
 	}
 	if s.Finish != nil {
 		s.Finish(&s)
 	}
-	if err := t.commitSwap(f, &s, removed, added); err != nil {
-		for _, f := range added {
-			t.store.files.remove(f.id)
-		}
+	if err := t.commitSwap(f, &s, w.gone, w.added); err != nil {
+		w.abandon()
 		return 0, err
 	}
 	return t.version.version, nil
+}
+
+func (s *Swap) zone() *time.Location {
+	if s.Zone == nil {
+		return time.UTC
+	}
+	return s.Zone
 }
 
 // liveFiles finds files that the table has.
@@ -82,34 +95,6 @@ func (t *Table) liveFiles(ids []FileID) (out []*tableFile, err error) {
 		out = append(out, t.live[i])
 	}
 	return out, nil
-}
-
-// writeSwap writes the files of what comes.
-func (t *Table) writeSwap(ctx context.Context, s *Swap) (added []*tableFile, err error) {
-	schema := &t.record.Schema
-	slice := -1
-	if s.Cluster != "" {
-		id := schema.find(s.Cluster)
-		slice = slices.IndexFunc(schema.latest(), func(f storedField) bool { return f.ID == id })
-	}
-	for _, rows := range s.Rows {
-		w := t.newFileWriter(schema, false, slice, nil)
-		w.next = func() (batch.Columns, error) {
-			piece, err := rows.Next()
-			if err != nil || piece.Len == 0 {
-				return batch.Columns{}, err
-			}
-			return t.arranged(schema, &piece, w.fields)
-		}
-		if err := w.write(ctx); err != nil {
-			for _, f := range added {
-				t.store.files.remove(f.id)
-			}
-			return nil, err
-		}
-		added = append(added, w.written...)
-	}
-	return added, nil
 }
 
 // arranged brings rows in the order of the schema's latest version.

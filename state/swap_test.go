@@ -244,11 +244,11 @@ func TestHistoryIsForgotten(t *testing.T) {
 	ok(t, err)
 	f, err := s.Flow("f")
 	ok(t, err)
-	at := noon
+	at, n := noon, int64(0)
 	update := func(after time.Duration, bytes int) {
-		at = at.Add(after)
+		at, n = at.Add(after), n+1
 		_, err := f.Swap(context.Background(), table, Swap{Base: table.Version(), Remove: idsOf(filesOf(t, s, windows.Name)),
-			Rows: []Rows{&given{rows: []row{{v: strings.Repeat("v", bytes)}}}}, Advance: Advance{Time: at}})
+			Rows: []Rows{&given{rows: []row{{seq: n, v: strings.Repeat("v", bytes)}}}}, Advance: Advance{Time: at}})
 		ok(t, err)
 	}
 	for range 4 {

@@ -250,7 +250,7 @@ func (c *compiler) write(sequence *value, checks []value, row bool, care care) s
 		inner = c.around(inner, sequence != nil, checks, row, care >= guarded)
 	}
 	if c.window != nil && c.window.Cluster >= 0 {
-		inner += " ORDER BY " + c.clusterKey()
+		inner += " ORDER BY " + c.clusterKey() + " NULLS FIRST"
 	}
 	return w.with(c.ctes) + inner
 }
