@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/batch"
 	"sluice/fault"
 	"sluice/syntax"
 )
@@ -34,7 +35,8 @@ func (b *builder) checkFlow(f *Flow) {
 	}
 }
 
-// replaceWhere holds RW-07, RW-15 and SQ-10. The flow is a batch flow: no read of it is its input, all are tables as of one moment.
+// replaceWhere holds RW-07, RW-15 and SQ-10. The flow is a batch flow: no read of it is its input, all are tables as of
+// one moment, and sources up to where they end then.
 func (b *builder) replaceWhere(f *Flow) {
 	if f.Body.Once {
 		b.report(fault.ReplaceOnce, f.Body.OncePos, "the flow %s has both ONCE and REPLACE WHERE", f.Name).
@@ -50,12 +52,20 @@ func (b *builder) replaceWhere(f *Flow) {
 			b.report(fault.ReplaceWhereStream, r.Ref.Position(), "the REPLACE WHERE flow %s reads a stream", f.Name).
 				WithHint("leave STREAM out: the flow reads all of its tables in every update")
 			f.Unsound = true
-		case r.Function != nil:
-			b.report(fault.NoReplaceWhereSource, r.Ref.Position(), "the REPLACE WHERE flow %s reads a source outside the pipeline", f.Name).
-				WithHint("load it into a table with a flow of its own, and read that table")
-			f.Unsound = true
+		case r.Function != nil && r.Mode == batch.Quarantine:
+			b.noQuarantine(f, r)
 		}
 	}
+}
+
+// noQuarantine refuses to keep what each update would find bad again: it has no place of its own, and is counted anew each time.
+func (b *builder) noQuarantine(f *Flow, r *Read) {
+	at := r.Ref.Position()
+	if g, ok := r.Options.Given(argMode); ok {
+		at = g.Pos
+	}
+	b.report(fault.NoBatchQuarantine, at, "the REPLACE WHERE flow %s reads %s with mode => 'QUARANTINE'", f.Name, r.Title()).
+		WithHint("load it into a table with a flow of its own, which keeps bad records, and read that table; or use 'DROPMALFORMED' or 'PERMISSIVE'")
 }
 
 // replaceUsing holds RU-10, RU-11 and RU-17. Flows without keys, sequence or BY NAME (RU-10, RU-16) are not grammatical.

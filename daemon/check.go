@@ -35,8 +35,10 @@ type checked interface {
 func Checks(p *plan.Pipeline) []Check {
 	var out []Check
 	for _, f := range p.Flows {
-		if f.Input.Kind == plan.FromKafka || f.Input.Kind == plan.FromFiles {
-			out = append(out, checkOfSource(p, f))
+		for _, in := range f.Inputs() {
+			if in.Kind == plan.FromKafka || in.Kind == plan.FromFiles {
+				out = append(out, checkOfSource(p, f, in))
+			}
 		}
 		if f.Sink != nil {
 			out = append(out, checkOfSink(p, f))
@@ -45,8 +47,7 @@ func Checks(p *plan.Pipeline) []Check {
 	return out
 }
 
-func checkOfSource(p *plan.Pipeline, f *plan.Flow) Check {
-	in := &f.Input
+func checkOfSource(p *plan.Pipeline, f *plan.Flow, in *plan.Input) Check {
 	c := Check{Flow: f.Name, Role: "source", Kind: in.Kind.String(), Name: in.Name, options: in.Options, mask: option.NewMask(f.Secrets...)}
 	c.Pos = c.place("subscribe", "subscribePattern", "path")
 	c.open = func() (checked, error) {

@@ -48,6 +48,17 @@ func conceal(mask option.Mask, e eventlog.Event) eventlog.Event {
 		c := *e
 		c.Split, c.Err = mask.Text(e.Split), mask.Fault(e.Err)
 		return &c
+	case *eventlog.PlanningInformation:
+		c := *e
+		c.Sources = slices.Clone(e.Sources)
+		for i := range c.Sources {
+			s := &c.Sources[i]
+			s.Name, s.Partitions = mask.Text(s.Name), slices.Clone(s.Partitions)
+			for p := range s.Partitions {
+				s.Partitions[p].Partition = mask.Text(s.Partitions[p].Partition)
+			}
+		}
+		return &c
 	case *eventlog.BatchDone:
 		c := *e
 		c.Range.Splits = slices.Clone(e.Range.Splits)

@@ -36,7 +36,7 @@ type job struct {
 
 	mu      sync.Mutex
 	batches uint64             // of earlier tries
-	seen    []int64            // of a REPLACE WHERE flow: versions of its tables at its last update
+	seen    seen               // of a REPLACE WHERE flow: what it read at its last update
 	now     *flow.Flow         // the present try
 	cancel  context.CancelFunc // ends it softly
 	orders  []order            // things to be done between two tries
@@ -194,7 +194,7 @@ func (j *job) resetNow(ctx context.Context) error {
 	if err := j.d.store.Reset(nil, []string{j.plan.Name}); err != nil {
 		return err
 	}
-	j.subscribed, j.seen = j.d.subscribe(ctx, j), nil
+	j.subscribed, j.seen = j.d.subscribe(ctx, j), seen{}
 	return j.subscribed
 }
 
@@ -211,7 +211,7 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	if err := d.fixStarts(take, j); err != nil {
 		return err
 	}
-	in, reader, err := openInput(d.Plan, j.plan, d.input(j.plan), j.state, j.brokers, j.warn)
+	in, reader, err := openInput(d.Plan, &j.plan.Input, d.input(j.plan), j.state, j.brokers, j.warn)
 	if err != nil {
 		return err
 	}

@@ -28,15 +28,14 @@ import (
 // readers open a format for a source.
 var readers = map[string]func(format.Reading) (format.Reader, error){"json": json.Open, "csv": csv.Open}
 
-// openSource makes the source a flow reads. table is the open table of a flow that reads one; m watches brokers and may be nil.
+// openSource makes the source a flow reads row by row. table is the open table of a flow that reads one; m watches brokers and may be nil.
 func openSource(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow, m *client.Monitor) (source.Source, error) {
-	in, _, err := openInput(p, f, table, s, m, nil)
+	in, _, err := openInput(p, &f.Input, table, s, m, nil)
 	return in, err
 }
 
 // openInput is openSource, with the reader of the records' format. warn is told what does not stop the reading.
-func openInput(p *plan.Pipeline, f *plan.Flow, table *state.Table, s *state.Flow, m *client.Monitor, warn func(*fault.Error)) (out source.Source, reader format.Reader, err error) {
-	in := &f.Input
+func openInput(p *plan.Pipeline, in *plan.Input, table *state.Table, s *state.Flow, m *client.Monitor, warn func(*fault.Error)) (out source.Source, reader format.Reader, err error) {
 	switch in.Kind {
 	case plan.FromTable, plan.FromChangeFeed:
 		return sourcetable.New(sourcetable.Config{Table: table, Flow: s, Feed: in.Kind == plan.FromChangeFeed, InsertsOnly: in.InsertsOnly, Columns: delivered(in)}), reader, nil

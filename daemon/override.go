@@ -76,10 +76,15 @@ func flowNames(p *plan.Pipeline) (out []string) {
 func (j *job) updateNow(ctx context.Context, w *plan.Window, id string) error {
 	var failure error
 	err := j.between(ctx, func(ctx context.Context) error { // the job is locked
-		seen := j.sources()
+		var now seen
+		if now, failure = j.look(ctx); failure != nil {
+			return nil
+		}
 		if failure = j.updateWith(ctx, w, id); failure == nil {
 			j.batches++
-			j.seen = seen
+			if w == j.plan.Window { // another one leaves the flow's own as it was
+				j.seen = now
+			}
 		}
 		return nil
 	})

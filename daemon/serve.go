@@ -40,11 +40,13 @@ func (d *Daemon) Serve() (address string, err error) {
 func (d *Daemon) maxRecord() int64 {
 	most := int64(64 << 20)
 	for _, f := range d.Plan.Flows {
-		size := d.batchLimit(f).Record
-		if f.Input.Kind == plan.FromFiles {
-			size = f.Input.Options.Size("maxRecordSize")
+		for _, in := range f.Inputs() {
+			size := d.batchLimit(f).Record
+			if in.Kind == plan.FromFiles {
+				size = in.Options.Size("maxRecordSize")
+			}
+			most = max(most, size)
 		}
-		most = max(most, size)
 	}
 	return most
 }

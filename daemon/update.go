@@ -235,7 +235,7 @@ func (d *Daemon) resetRunning(ctx context.Context, r *resets) error {
 			return err
 		}
 		for _, j := range still {
-			j.subscribed, j.seen = d.subscribe(ctx, j), nil
+			j.subscribed, j.seen = d.subscribe(ctx, j), seen{}
 		}
 		return nil
 	})

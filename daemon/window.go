@@ -5,28 +5,33 @@ import (
 	"slices"
 	"time"
 
+	"sluice/batch"
 	"sluice/eval"
 	"sluice/flow"
 	"sluice/plan"
-	"sluice/state"
 )
 
-// update runs a REPLACE WHERE flow: once in a triggered run; in a continuous one at its start, and again when a table that it reads has
+// update runs a REPLACE WHERE flow: once in a triggered run; in a continuous one at its start, and again when something that it reads has
 // changed, at most once per trigger interval (RW-O7).
 func (j *job) update(take, do context.Context, say func(string)) error {
 	for take.Err() == nil {
 		began := time.Now()
-		if !j.d.Plan.Continuous || !j.current() { // it may have been computed by an order
-			if err := j.computeWindow(do, say); err != nil {
-				return err
-			}
+		current, err := false, error(nil)
+		if j.d.Plan.Continuous { // it may have been computed by an order
+			current, err = j.current(take)
+		}
+		if err == nil && !current {
+			err = j.computeWindow(do, say)
+		}
+		if err != nil {
+			return err
 		}
 		if !j.d.Plan.Continuous {
 			return nil
 		}
 		say("waiting for a change of " + j.plan.Input.Name)
-		if !j.changed(take, began) {
-			return nil
+		if changed, err := j.changed(take, began); err != nil || !changed {
+			return err
 		}
 	}
 	return nil
@@ -35,7 +40,14 @@ func (j *job) update(take, do context.Context, say func(string)) error {
 // computeWindow computes the flow's window, under the predicate that it has in this run.
 func (j *job) computeWindow(ctx context.Context, say func(string)) error {
 	say("computing its window")
-	seen, w := j.sources(), j.plan.Window
+	var now seen
+	if j.d.Plan.Continuous { // nobody asks otherwise
+		var err error
+		if now, err = j.look(ctx); err != nil {
+			return err
+		}
+	}
+	w := j.plan.Window
 	if o := j.d.Select.Overrides[j.plan.Name]; o != nil && !j.d.Plan.Continuous { // a run is one update (PO-O8)
 		w = o
 	}
@@ -45,7 +57,7 @@ func (j *job) computeWindow(ctx context.Context, say func(string)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.batches++
-	j.seen = seen
+	j.seen = now
 	return nil
 }
 
@@ -57,8 +69,23 @@ func (j *job) updateWith(ctx context.Context, w *plan.Window, id string) error {
 		return err
 	}
 	u := flow.Update{Plan: j.plan, Window: w, Zone: zone, Override: w != j.plan.Window, Store: d.store, State: j.state, Table: d.table(j.plan.Table.Name),
-		Engine: d.engine, At: d.Now(), ID: id, Emit: d.emit, Show: showRow}
-	return u.Run(ctx)
+		Engine: d.engine, At: d.Now(), ID: id, Emit: d.emit, Show: showRow, Open: j.outside, Limit: d.batchLimit(j.plan)}
+	err = u.Run(ctx)
+	j.looked = j.looked || err == nil
+	return err
+}
+
+// outside opens a source that the flow's query reads.
+func (j *job) outside(in *plan.Input) (*flow.Outside, error) {
+	s, reader, err := openInput(j.d.Plan, in, nil, j.state, j.brokers, j.warn)
+	if err != nil {
+		return nil, err
+	}
+	out := &flow.Outside{Source: s}
+	if !j.looked {
+		out.Unseen = reader.Unseen
+	}
+	return out, nil
 }
 
 // engine is where batch queries run: on every core, unless their result depends on the order of work (D-22).
@@ -69,51 +96,82 @@ func (d *Daemon) engine(ordered bool) (*eval.Engine, error) {
 	return d.parallel()
 }
 
-// sources are the versions of the tables that the flow reads.
-func (j *job) sources() (out []int64) {
-	for _, t := range j.reads() {
-		out = append(out, t.Version())
-	}
-	return out
+// seen is what a REPLACE WHERE flow reads, as far as it tells whether any of that has changed: a version for each of its tables, and where each
+// source outside ends. That a topic loses records at its start is no change.
+type seen struct {
+	tables []int64
+	ends   []batch.Position
 }
 
-func (j *job) reads() (out []*state.Table) {
+func (s seen) equal(other seen) bool {
+	return slices.Equal(s.tables, other.tables) && slices.EqualFunc(s.ends, other.ends, slices.Equal[batch.Position])
+}
+
+// look looks at what the flow reads. Of files it takes a listing, and of topics a question to their brokers.
+func (j *job) look(ctx context.Context) (out seen, err error) {
 	for _, l := range j.plan.Lookups {
-		out = append(out, j.d.table(l.Table.Name))
+		out.tables = append(out.tables, j.d.table(l.Table.Name).Version())
 	}
-	return out
+	for _, in := range j.plan.Inputs() {
+		end, err := j.endOf(ctx, in)
+		if err != nil {
+			return out, err
+		}
+		out.ends = append(out.ends, end)
+	}
+	return out, nil
 }
 
-// changed waits until a table that the flow reads is another than at its last update, and reports false when ctx ends before.
-func (j *job) changed(ctx context.Context, since time.Time) bool {
+// endOf is where a source ends now.
+func (j *job) endOf(ctx context.Context, in *plan.Input) (_ batch.Position, err error) {
+	s, err := j.outside(in)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.End(ctx)
+}
+
+// changed waits until something that the flow reads is another than at its last update, and reports false when ctx ends before.
+func (j *job) changed(ctx context.Context, since time.Time) (bool, error) {
 	interval := j.d.Plan.Settings.TriggerInterval
 	timer := time.NewTimer(time.Until(since.Add(interval)))
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return false
+			return false, nil
 		case <-timer.C:
 		}
-		if !j.current() {
-			return true
+		if current, err := j.current(ctx); err != nil || !current {
+			if ctx.Err() != nil {
+				return false, nil
+			}
+			return true, err
 		}
 		timer.Reset(interval)
 	}
 }
 
-// current reports whether the flow has computed its window from its tables as they are now.
-func (j *job) current() bool {
-	now := j.sources()
+// current reports whether the flow has computed its window from what it reads as that is now.
+func (j *job) current(ctx context.Context) (bool, error) {
+	now, err := j.look(ctx)
+	if err != nil {
+		return false, err
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.batches > 0 && slices.Equal(j.seen, now)
+	return j.batches > 0 && j.seen.equal(now), nil
 }
 
-// Current reports whether a REPLACE WHERE flow has computed its window from its tables as they are now.
-func (d *Daemon) Current(flow string) bool {
+// Current reports whether a REPLACE WHERE flow has computed its window from what it reads as that is now.
+func (d *Daemon) Current(ctx context.Context, flow string) bool {
 	i := slices.IndexFunc(d.jobs, func(j *job) bool { return j.plan.Name == flow })
-	return i >= 0 && d.jobs[i].plan.Window != nil && d.jobs[i].current()
+	if i < 0 || d.jobs[i].plan.Window == nil {
+		return false
+	}
+	current, err := d.jobs[i].current(ctx)
+	return err == nil && current
 }
 
 // inputs are what a flow reads, for those who look at it.
@@ -124,6 +182,9 @@ func inputs(f *plan.Flow) []string {
 	var out []string
 	for _, l := range f.Lookups {
 		out = append(out, l.Table.Display)
+	}
+	for _, in := range f.Inputs() {
+		out = append(out, in.Name)
 	}
 	return out
 }

@@ -432,6 +432,7 @@ type PlanningInformation struct {
 	Flow      string                 `json:"-"`
 	Target    string                 `json:"-"`
 	Technique []TechniqueInformation `json:"technique_information"`
+	Sources   []SourceInformation    `json:"source_table_information,omitempty"` // outside of the pipeline
 	Table     TargetInformation      `json:"target_table_information"`
 	Predicate string                 `json:"predicate"` // with the values that the update has for it (RW-O2)
 	Time      time.Time              `json:"time"`      // of the update, which clock functions give
@@ -450,6 +451,22 @@ type IncrementalizationIssue struct {
 	Type     string `json:"issue_type"`
 	Prevents bool   `json:"prevent_incrementalization"`
 	SubType  string `json:"plan_not_incrementalizable_sub_type,omitempty"`
+}
+
+// SourceInformation says which part of a source outside of the pipeline an update reads: that which is there when it begins (RW-O4).
+type SourceInformation struct {
+	Name       string            `json:"table_name"`
+	Bytes      int64             `json:"full_size,omitempty"` // of files
+	Files      int               `json:"num_files,omitempty"`
+	Partitions []OffsetsOfSource `json:"partitions,omitempty"` // of topics
+}
+
+// OffsetsOfSource are those of a partition that an update reads.
+type OffsetsOfSource struct {
+	Partition string `json:"partition"` // topic/number
+	Topic     string `json:"topic_id"`
+	Start     int64  `json:"starting_offset"`
+	End       int64  `json:"ending_offset"` // the first that it does not read
 }
 
 // TargetInformation says how much of its table an update touches.

@@ -3,5 +3,6 @@ package fault
 // Codes of flow.
 var (
 	FanOutTooLarge = define("RECORD_FAN_OUT_TOO_LARGE", Data, AfterChange, "A query made more rows of one record than positions can tell apart.")
+	SourceMoved    = define("REPLACE_WHERE_SOURCE_MOVED", External, Backoff, "A file or a topic that an update of a REPLACE WHERE flow reads changed while it was read; nothing is written, and the update is computed anew.")
 	RowsOutside    = define("REPLACE_WHERE_ROWS_OUTSIDE", Data, Never, "The query of a REPLACE WHERE flow gave rows that its predicate does not match; they are not written (RW-03, D-20). Only told.")
 )

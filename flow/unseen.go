@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/fault"
+	"sluice/format"
 )
 
 // enoughRecords is how many records have to lack a column before somebody is told. A flow that reads all there is in its first run has
@@ -22,7 +23,12 @@ func (f *Flow) notSeen(r *read) *fault.Error {
 	}
 	columns := f.unseen()
 	f.unseen = nil
-	if len(columns) == 0 {
+	return lacking(f.looked, f.plan.Input.Name, columns)
+}
+
+// lacking is what is told of columns that the first n records of a source did not have; nil when they had all.
+func lacking(n int64, name string, columns []format.Unseen) *fault.Error {
+	if len(columns) == 0 || n == 0 {
 		return nil
 	}
 	var paths, hints []string
@@ -35,6 +41,6 @@ func (f *Flow) notSeen(r *read) *fault.Error {
 	if hints == nil {
 		hints = []string{"names match without case, and exactly in backticks"}
 	}
-	return fault.New(fault.ColumnNotSeen, "the first %d records of %s have no field for %s: NULL in every row", f.looked, f.plan.Input.Name, strings.Join(paths, ", ")).
+	return fault.New(fault.ColumnNotSeen, "the first %d records of %s have no field for %s: NULL in every row", n, name, strings.Join(paths, ", ")).
 		WithHint("%s", strings.Join(hints, " "))
 }

@@ -27,6 +27,8 @@ type Update struct {
 	Zone     *time.Location                           // of the pipeline, whose days are slices (D-24)
 	At       time.Time                                // the update's time, which SQL sees (RW-O2)
 	ID       string                                   // of the pipeline's update
+	Open     func(*plan.Input) (*Outside, error)      // opens a source that the query reads
+	Limit    batch.Limit                              // of one read of such a source
 	Emit     eventlog.Listener
 	Show     func(rows batch.Columns, row int) string // a row for messages
 }
@@ -37,13 +39,15 @@ type updating struct {
 	ctx      context.Context
 	at       time.Time
 	snapshot *state.Snapshot
-	base     int64                // version of the table in the snapshot
+	base     int64 // version of the table in the snapshot
+	sources  []*outside
 	values   []replacewhere.Value // of the predicate, resolved (RW-O2)
 	resolved string
 	files    []state.FileInfo
 	all      []state.FileInfo // files in which every row lies in the window
 	some     []state.FileInfo // files in which some may
 	outcome  eventlog.Outcome
+	errors   []eventlog.ColumnErrors
 	sample   string // a row that the query gave and that lies outside
 	stages   eventlog.Stages
 }
@@ -56,6 +60,9 @@ func (u *Update) Run(ctx context.Context) error {
 		return err
 	}
 	if err := w.touch(); err != nil {
+		return err
+	}
+	if err := w.begin(); err != nil {
 		return err
 	}
 	w.announce()
@@ -128,6 +135,9 @@ func (w *updating) announce() {
 	for _, f := range w.files {
 		e.Table.Bytes += f.Bytes
 	}
+	for _, s := range w.sources {
+		e.Sources = append(e.Sources, s.information())
+	}
 	w.Emit(e)
 }
 
@@ -188,6 +198,9 @@ func (w *updating) computed() (*eval.Rows, error) {
 	for _, l := range w.Window.Lookups {
 		name, columns := l.Table.Name, w.Window.Query.Reads[l.Read].Columns
 		inputs[l.Read] = eval.Input{Open: func() (eval.Scan, error) { return w.snapshot.Scan(name, columns, 0, 1) }}
+	}
+	for _, s := range w.sources {
+		inputs[s.plan.Read] = eval.Input{Open: func() (eval.Scan, error) { return w.scan(s) }}
 	}
 	return w.query(w.Window.Query, inputs)
 }
@@ -316,6 +329,15 @@ func (r *windowRows) close() (err error) {
 func (w *updating) count(s *state.Swap) {
 	s.RowsRemoved, s.RowsAdded = w.outcome.Deleted-s.Unchanged, w.outcome.Written-s.Unchanged
 	s.Advance.Counters = map[string]int64{}
+	for _, of := range w.sources {
+		w.outcome.Null += of.outcome.Null
+		w.outcome.Lost += of.outcome.Lost
+		w.outcome.Bad += of.outcome.Bad
+		w.errors = eventlog.AddColumnErrors(w.errors, of.errors)
+	}
+	for _, e := range w.errors {
+		s.Advance.Counters[columnErrors+e.Column] = e.Values
+	}
 	for _, k := range kept {
 		if n := *k.count(&w.outcome); n != 0 {
 			s.Advance.Counters[k.name] = n
@@ -326,8 +348,9 @@ func (w *updating) count(s *state.Swap) {
 // done tells everybody that the update is committed.
 func (w *updating) done(number uint64) {
 	who := w.Store.Identity()
-	w.Emit(&eventlog.BatchDone{Flow: w.Plan.Name, Target: w.Plan.Target(), Outcome: w.outcome, Stages: w.stages, Time: w.at,
+	w.Emit(&eventlog.BatchDone{Flow: w.Plan.Name, Target: w.Plan.Target(), Outcome: w.outcome, ColumnErrors: w.errors, Stages: w.stages, Time: w.at,
 		ID: batch.ID{Pipeline: who.Pipeline, Flow: w.Plan.Name, Store: who.ID, Epoch: who.Epoch, Generation: w.State.Generation(), Number: number}})
+	w.report()
 	if w.outcome.Outside > 0 {
 		w.Emit(&eventlog.FlowWarning{Flow: w.Plan.Name, Mild: true, Err: fault.New(fault.RowsOutside, "the query gave %d rows that the predicate %s does not match; they are not written", w.outcome.Outside, w.resolved).
 			WithDetail("such as %s", fault.Payload(w.sample))})

@@ -180,18 +180,18 @@ func (p *planner) reads(f *flow, out *Flow, query *dialect.Compiled) {
 	for i, r := range query.Reads[1:] {
 		out.Lookups = append(out.Lookups, Lookup{Table: f.scope.lookups[r.Relation], Read: i + 1})
 	}
-	out.Input = p.input(f)
+	out.Input = p.input(f.decl, f.decl.Input)
 	out.Input.Columns = f.scope.columns(input)
 }
 
-func (p *planner) input(f *flow) Input {
-	read := f.decl.Input
+// input is what a flow reads row by row, or a source of a REPLACE WHERE flow.
+func (p *planner) input(f *catalog.Flow, read *catalog.Read) Input {
 	in := Input{Name: read.Title(), Options: read.Options, Format: read.Format, Schema: read.Schema, Quoted: read.Quoted, Mode: read.Mode, Stream: read.Stream}
 	in.Tolerate = p.tolerances(read)
 	switch {
 	case read.Table != nil && read.Feed:
 		in.Kind, in.Table = FromChangeFeed, p.tables[read.Table].Table
-		in.InsertsOnly = f.decl.Body.Kind == syntax.ReplaceUsing && read.Table.Keyed()
+		in.InsertsOnly = f.Body.Kind == syntax.ReplaceUsing && read.Table.Keyed()
 	case read.Table != nil:
 		in.Kind, in.Table = FromTable, p.tables[read.Table].Table
 	case read.Function.Source == FromFiles.String():

@@ -89,7 +89,7 @@ const (
 	FromFiles
 	FromTable       // the appends of an append table
 	FromChangeFeed  // the changes of a table
-	FromTables      // nothing: a REPLACE WHERE flow reads whole tables as of one moment, all of them Lookups
+	FromTables      // nothing: a REPLACE WHERE flow reads whole tables as of one moment, all of them Lookups, and Sources to their ends
 	FromDeadLetters // what another flow puts into quarantine
 )
 
@@ -121,6 +121,12 @@ type Input struct {
 type Lookup struct {
 	Table *Table
 	Read  int // index in Query.Reads
+}
+
+// Source is a source outside of the pipeline that a REPLACE WHERE flow reads in each update, from its start to where it ends then (RW-07).
+type Source struct {
+	Input
+	Read int // index in Query.Reads
 }
 
 // Action is what a violated expectation does.
@@ -162,6 +168,18 @@ type Flow struct {
 	Definition  Definition
 	Secrets     []string // values of its source, sink and query that no output shows (D-54)
 	Letters     *Flow    // the flow that sends its dead letters (D-15); nil: nobody does
+}
+
+// Inputs are what the flow reads beside tables that it looks up: its input, and of a REPLACE WHERE flow its sources.
+func (f *Flow) Inputs() []*Input {
+	if f.Window == nil {
+		return []*Input{&f.Input}
+	}
+	var out []*Input
+	for i := range f.Window.Sources {
+		out = append(out, &f.Window.Sources[i].Input)
+	}
+	return out
 }
 
 // Target is the name of the table or sink that the flow writes, as it is shown.

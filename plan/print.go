@@ -99,8 +99,9 @@ func (f *Flow) print(b *strings.Builder) {
 	if f.Window != nil {
 		verb = "reads"
 		fmt.Fprintf(b, "  replaces where %s\n", f.Window.Predicate)
-	} else {
-		f.Input.print(b)
+	}
+	for _, in := range f.Inputs() {
+		in.print(b)
 	}
 	for _, d := range f.Query.Documents {
 		fmt.Fprintf(b, "  decodes %s\n", d)

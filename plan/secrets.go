@@ -20,11 +20,15 @@ func (p *planner) hide() {
 // secrets are the values of a flow that no output shows: options that are secrets, whatever of options and query is from the
 // environment, and what those were put together from.
 func (p *planner) secrets(f *flow, out *Flow) []string {
-	found := out.Input.Options.Secrets()
+	var found []string
+	kafka := false
+	for _, in := range out.Inputs() {
+		found, kafka = append(found, in.Options.Secrets()...), kafka || in.Kind == FromKafka
+	}
 	if out.Sink != nil {
 		found = append(found, out.Sink.Options.Secrets()...)
 	}
-	if out.Input.Kind == FromKafka || out.Sink != nil && out.Sink.Format == "kafka" {
+	if kafka || out.Sink != nil && out.Sink.Format == "kafka" {
 		found = append(found, p.spec.SecretServers()...)
 	}
 	collect := func(node any) bool {

@@ -61,6 +61,9 @@ func (v *variation) flow(f *Flow) {
 		for _, l := range f.Lookups {
 			v.table(l.Table)
 		}
+		for _, in := range f.Inputs() {
+			v.places(f, in.Columns)
+		}
 		return
 	}
 	v.query(f)
@@ -86,7 +89,7 @@ func (v *variation) origin(f *Flow) {
 		v.table(f.Input.Table)
 		return
 	}
-	v.places(f)
+	v.places(f, f.Input.Columns)
 }
 
 // elsewhere are the members of _metadata that differ on another machine, and rearranged those that differ when records are
@@ -97,13 +100,13 @@ var (
 )
 
 // places looks for columns that say where a record stood.
-func (v *variation) places(f *Flow) {
+func (v *variation) places(f *Flow, columns []source.Column) {
 	changing := elsewhere
 	if v.rearranged {
 		changing = rearranged
 	}
 	for _, name := range changing {
-		if slices.ContainsFunc(f.Input.Columns, func(c source.Column) bool { return c.Meta == name }) {
+		if slices.ContainsFunc(columns, func(c source.Column) bool { return c.Meta == name }) {
 			v.because("flow %s reads %s, which says where a record was put", f.Name, name)
 		}
 	}

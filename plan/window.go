@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"sluice/batch"
@@ -15,7 +16,8 @@ import (
 type Window struct {
 	Predicate string            // as written
 	Query     *dialect.Compiled // the rows, and as the one check of each whether it lies in the window
-	Lookups   []Lookup          // all that the query reads, as of one moment
+	Lookups   []Lookup          // the tables that the query reads, as of one moment
+	Sources   []Source          // and the sources outside of the pipeline, each up to where it ends when the update begins (RW-O4)
 
 	zone  string
 	table *Table
@@ -77,6 +79,12 @@ func (p *planner) window(f *flow, out *Flow, projection dialect.Projection) (*Wi
 		where.Cluster = query.Window.Cluster // an override's rows are laid like the others
 		w := &Window{Predicate: syntax.PrintExpr(e), Query: query, zone: p.Zone, table: out.Table, where: where, under: under}
 		for i, r := range query.Reads {
+			if read := f.scope.sources[r.Relation]; read != nil {
+				s := Source{Input: p.input(f.decl, read), Read: i}
+				s.Columns = f.scope.columns(r)
+				w.Sources = append(w.Sources, s)
+				continue
+			}
 			w.Lookups = append(w.Lookups, Lookup{Table: f.scope.lookups[r.Relation], Read: i})
 		}
 		return w, nil
@@ -99,12 +107,10 @@ func (p *planner) cluster(f *flow) int {
 // batchInput is how the input of a flow is shown that reads no source row by row.
 func batchInput(f *catalog.Flow) Input {
 	var names []string
-	seen := map[*catalog.Table]bool{}
 	for _, r := range f.Reads {
-		if !seen[r.Table] {
-			names = append(names, r.Title())
+		if name := r.Title(); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
-		seen[r.Table] = true
 	}
 	return Input{Kind: FromTables, Name: strings.Join(names, ", ")}
 }

@@ -231,7 +231,7 @@ func (r *run) settled(ctx context.Context, f *plan.Flow) bool {
 		return false
 	}
 	if f.Window != nil {
-		return r.daemon.Current(f.Name)
+		return r.daemon.Current(ctx, f.Name)
 	}
 	flow, err := r.daemon.State().Flow(f.Name)
 	if err != nil {
