@@ -94,3 +94,22 @@ func TestDocumentedCodesExist(t *testing.T) {
 		t.Errorf("only %d codes were found", seen)
 	}
 }
+
+// The patterns of REPLACE WHERE in docs/sql.md are scenarios, all that docs name.
+func TestDocumentedPatternsExist(t *testing.T) {
+	text, err := os.ReadFile("../../docs/sql.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "| pattern | file |")
+	section, _, _ = strings.Cut(section, "\n\n")
+	files := regexp.MustCompile("`([a-z_]+\\.txt)`").FindAllStringSubmatch(section, -1)
+	for _, f := range files {
+		if _, err := os.Stat(filepath.Join("../../internal/scenario/testdata/replace_where", f[1])); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(files) < 8 {
+		t.Errorf("only %d files are named", len(files))
+	}
+}
