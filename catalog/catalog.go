@@ -29,6 +29,8 @@ type Table struct {
 	ResetAllowed bool   // pipelines.reset.allowed (FR-04)
 	Retention    string // sluice.retention (D-16)
 	Digest       bool   // sluice.digest (D-29)
+	History      History
+	historyAt    fault.Pos // of its property
 }
 
 // Keyed reports whether a REPLACE USING flow writes the table.

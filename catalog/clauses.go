@@ -36,12 +36,14 @@ func (b *builder) clauses(t *Table) {
 var tableProperties = option.Set{
 	{Name: propResetAllowed, Kind: option.Bool, Default: "true", Doc: "false protects the table from a full refresh (FR-04)."},
 	{Name: propRetention, Default: "forever", Doc: "How long an append table keeps rows: forever, consumed, or a duration (D-16)."},
+	{Name: propHistory, Default: "24 hours", Doc: "How long a table keeps earlier versions, and how much of them: '7 days', '7 days, 5x' (times what it has; 2x when it is not said) or '7 days, 10 GiB' (D-27)."},
 	{Name: propDigest, Kind: option.Bool, Default: "false", Doc: "true keeps a digest of the table's rows with every batch (D-29)."},
 }
 
 const (
 	propResetAllowed = "pipelines.reset.allowed"
 	propRetention    = "sluice.retention"
+	propHistory      = "sluice.history"
 	propDigest       = "sluice.digest"
 )
 
@@ -55,6 +57,9 @@ func (b *builder) properties(t *Table, properties []syntax.Option) {
 	values, problems := tableProperties.Parse("TBLPROPERTIES of "+t.Display, ours, t.Decl.Name.Pos)
 	b.Problems = append(b.Problems, problems...)
 	t.ResetAllowed, t.Digest = values.Bool(propResetAllowed), values.Bool(propDigest)
+	if g, ok := values.Given(propHistory); ok {
+		b.history(t, g)
+	}
 	t.Retention = strings.ToLower(values.String(propRetention))
 	if t.Retention == "forever" {
 		return

@@ -225,6 +225,10 @@ func (b *builder) checkTable(t *Table) {
 		b.report(fault.InvalidTableProperty, t.Decl.Clauses.Positions["TBLPROPERTIES"], "%s is for append tables, and %s is a REPLACE USING table", propRetention, t.Display).
 			WithHint("leave it out: a key keeps its newest rows (D-16)")
 	}
+	if t.History != (History{}) {
+		b.report(fault.InvalidTableProperty, t.historyAt, "%s is for tables that have earlier versions, and %s is a REPLACE USING table", propHistory, t.Display).
+			WithHint("leave it out: a key keeps its newest rows")
+	}
 	first := t.Flows[0]
 	for _, f := range t.Flows[1:] {
 		switch both := first.Body.Kind == syntax.ReplaceUsing && f.Body.Kind == syntax.ReplaceUsing; {

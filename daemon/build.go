@@ -114,7 +114,7 @@ func (d *Daemon) describe() {
 
 // tableSpec is a planned table as the store takes it.
 func tableSpec(t *plan.Table) state.TableSpec {
-	spec := state.TableSpec{Name: t.Name, Fields: t.Fields, Keys: t.Keys, Sequence: t.Sequence, Feed: t.Feed, Replaced: t.Replaced, Fingerprint: t.Fingerprint}
+	spec := state.TableSpec{Name: t.Name, Fields: t.Fields, Keys: t.Keys, Sequence: t.Sequence, Feed: t.Feed, Replaced: t.Replaced, History: state.History(t.History), Fingerprint: t.Fingerprint}
 	switch t.Retention {
 	case "", "forever":
 	case "consumed":
@@ -124,6 +124,15 @@ func tableSpec(t *plan.Table) state.TableSpec {
 		spec.MaxAge = retentionAge(t.Retention)
 	}
 	return spec
+}
+
+// forgotten tells of versions that have left the history of a table (D-27).
+func (d *Daemon) forgotten(f state.Forgotten) {
+	e := &eventlog.HistoryForgotten{Dataset: f.Table, Before: f.Before, Versions: f.Versions, Files: f.Files, Bytes: f.Bytes}
+	if i := slices.IndexFunc(d.Plan.Tables, func(t *plan.Table) bool { return t.Name == f.Table }); i >= 0 {
+		e.Dataset = d.Plan.Tables[i].Display
+	}
+	d.emit(e)
 }
 
 // input is the table a flow reads, nil when it reads none.

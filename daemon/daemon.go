@@ -112,7 +112,7 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 
 func (d *Daemon) openStore(m Memory) (err error) {
 	o := state.Options{Dir: d.Plan.Storage, Sealer: d.stream, RowGroup: rowGroup(m), Pipeline: d.Plan.Name, SyncInterval: d.Plan.Settings.SyncInterval, CacheSize: m.Cache,
-		MemTableSize: m.Memtable, FloorBudget: m.Floors, FeedAhead: m.Feed, Logger: d.Log, OnFault: d.Fatal, OnCommit: d.measured.ObserveCommit, OnSync: d.measured.ObserveFsync}
+		MemTableSize: m.Memtable, FloorBudget: m.Floors, FeedAhead: m.Feed, Logger: d.Log, OnFault: d.Fatal, OnForget: d.forgotten, OnCommit: d.measured.ObserveCommit, OnSync: d.measured.ObserveFsync}
 	if d.Options.Store != nil {
 		d.Options.Store(&o)
 	}

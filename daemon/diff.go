@@ -138,6 +138,8 @@ func tableEffect(part string) string {
 		return "; rows are judged by it from now on"
 	case part == plan.PrefixProperty+"sluice.digest":
 		return "; a digest is kept from the next start on, which computes it from the rows, or not any more"
+	case part == plan.PrefixProperty+"sluice.history":
+		return "; earlier versions that it does not keep any more go at the next start"
 	}
 	return ""
 }

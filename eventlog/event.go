@@ -495,6 +495,22 @@ func (e *PlanningInformation) String() string {
 		e.Table.Removed+e.Table.Rewritten, e.Table.Files, e.Table.Rewritten)
 }
 
+// HistoryForgotten says that earlier versions of a table have left its history, the oldest first (D-27).
+type HistoryForgotten struct {
+	Dataset  string `json:"table_name"`
+	Before   int64  `json:"first_version"` // that can still be read
+	Versions int    `json:"num_versions"`  // that cannot any more
+	Files    int    `json:"num_files"`
+	Bytes    int64  `json:"size"`
+}
+
+func (e *HistoryForgotten) Type() string   { return "maintenance_progress" }
+func (e *HistoryForgotten) Level() Level   { return Info }
+func (e *HistoryForgotten) Origin() Origin { return Origin{Dataset: e.Dataset} }
+func (e *HistoryForgotten) String() string {
+	return fmt.Sprintf("the history of table %s begins with version %d now: versions before it (%d) leave it, with %d files", e.Dataset, e.Before, e.Versions, e.Files)
+}
+
 // DefinitionEdit is one thing that a definition says otherwise than at the last run (D-62).
 type DefinitionEdit struct {
 	Kind    string `json:"kind"` // table, flow or sink

@@ -117,7 +117,7 @@ func header(s *catalog.Spec) *Pipeline {
 // declare makes the tables, without columns where the flows decide, and the sinks.
 func (p *planner) declare(c *catalog.Catalog) {
 	for _, decl := range c.Tables {
-		t := &Table{Name: decl.Name, Display: decl.Display, Pos: decl.Decl.Name.Pos, Comment: decl.Decl.Clauses.Comment, ResetAllowed: decl.ResetAllowed, Retention: decl.Retention, Digest: decl.Digest, Replaced: decl.Replaced()}
+		t := &Table{Name: decl.Name, Display: decl.Display, Pos: decl.Decl.Name.Pos, Comment: decl.Decl.Clauses.Comment, ResetAllowed: decl.ResetAllowed, Retention: decl.Retention, History: decl.History, Digest: decl.Digest, Replaced: decl.Replaced()}
 		p.Tables = append(p.Tables, t)
 		p.tables[decl] = &table{Table: t, decl: decl}
 	}

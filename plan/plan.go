@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sluice/batch"
+	"sluice/catalog"
 	"sluice/eval/dialect"
 	"sluice/fault"
 	"sluice/format"
@@ -59,15 +60,16 @@ type Table struct {
 	Pos          fault.Pos
 	Comment      string
 	Fields       []batch.Field
-	Keys         []int      // columns of the key, in the order of their lower-cased names (so that REPLACE USING (a, b) and (b, a) store the same keys); nil for other tables
-	Sequence     batch.Type // type of the sequence of a keyed table, else Void
-	ResetAllowed bool       // pipelines.reset.allowed (FR-04)
-	Retention    string     // sluice.retention (D-16)
-	Digest       bool       // sluice.digest (D-29)
-	Replaced     bool       // a REPLACE WHERE flow writes it
-	Feed         bool       // some flow reads its change feed
-	Fingerprint  string     // of keys, key types and sequence type (D-62)
-	Definition   Definition // beside its columns
+	Keys         []int           // columns of the key, in the order of their lower-cased names (so that REPLACE USING (a, b) and (b, a) store the same keys); nil for other tables
+	Sequence     batch.Type      // type of the sequence of a keyed table, else Void
+	ResetAllowed bool            // pipelines.reset.allowed (FR-04)
+	Retention    string          // sluice.retention (D-16)
+	History      catalog.History // sluice.history (D-27)
+	Digest       bool            // sluice.digest (D-29)
+	Replaced     bool            // a REPLACE WHERE flow writes it
+	Feed         bool            // some flow reads its change feed
+	Fingerprint  string          // of keys, key types and sequence type (D-62)
+	Definition   Definition      // beside its columns
 }
 
 // Sink is a declared output outside.

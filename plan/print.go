@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/batch"
+	"sluice/catalog"
 )
 
 // String prints the plan for people and for tests. It has no secret, no absolute path and no generated SQL.
@@ -64,6 +65,9 @@ func (t *Table) print(b *strings.Builder) {
 	}
 	if t.Retention != "forever" {
 		fmt.Fprintf(b, ", retention %s", t.Retention)
+	}
+	if t.History != (catalog.History{}) {
+		fmt.Fprintf(b, ", history %s", t.History)
 	}
 	if t.Digest {
 		b.WriteString(", digest")

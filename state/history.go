@@ -3,6 +3,7 @@ package state
 import (
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -20,38 +21,125 @@ type updateRecord struct {
 	RowsAdded   int64  `json:"rows_added"`
 }
 
-// How much history a table keeps that says nothing else (D-27).
-const (
-	historyAge   = 24 * time.Hour
-	historyTimes = 2 // times the size of what is live
-)
+// History says how much of its past a table keeps (D-27).
+type History struct {
+	Age   time.Duration `json:"age,omitempty"`   // a version that has not been current for so long goes; 0 is 24 hours
+	Times int64         `json:"times,omitempty"` // what only earlier versions have is at most so many times what the table has; 0 is 2 times,
+	Bytes int64         `json:"bytes,omitempty"` // unless this says how many bytes on disk it is at most
+}
+
+func (h History) age() time.Duration {
+	if h.Age == 0 {
+		return 24 * time.Hour
+	}
+	return h.Age
+}
+
+// holds reports whether files may be the past of a table that has so many bytes.
+func (h History) holds(past pastSize, live int64) bool {
+	switch {
+	case h.Bytes > 0:
+		return past.disk <= h.Bytes
+	case h.Times > 0:
+		return past.weight/h.Times <= live
+	}
+	return past.weight <= 2*live
+}
+
+// pastSize is how much files are.
+type pastSize struct{ weight, disk int64 }
+
+func (s *pastSize) add(f *tableFile, sign int64) {
+	s.weight += sign * f.weight
+	s.disk += sign * f.size
+}
+
+// Forgotten is what has left the history of a table.
+type Forgotten struct {
+	Table    string
+	Before   int64 // versions before this one cannot be read any more
+	Versions int   // so many of them could until now
+	Files    int   // that are deleted, once nobody reads them
+	Bytes    int64 // of these
+	files    []*tableFile
+	instance uint32
+}
 
 // forget drops old versions from the history of a table, the oldest first: those that were not current any more so long before version v, and
-// those whose files are too large beside what is live, then or just before: an update that empties the table can be undone. It returns the
-// files that no version has any more, and those that are left.
-func (t *Table) forget(b *pebble.Batch, past []*tableFile, v tableVersion) (gone, left []*tableFile, err error) {
-	id := t.record.Instance
-	first, err := t.versionBefore(v.time - historyAge.Microseconds())
-	if err != nil {
-		return nil, nil, err
+// those whose files are too large beside what is live, then or just before: an update that empties the table can be undone. It returns what is
+// dropped, and the files that are left.
+func (t *Table) forget(b *pebble.Batch, past []*tableFile, v tableVersion) (gone Forgotten, left []*tableFile, err error) {
+	gone = Forgotten{Table: t.name, instance: t.record.Instance}
+	if gone.Before, err = t.versionBefore(v.time - t.record.History.age().Microseconds()); err != nil {
+		return gone, nil, err
 	}
-	bytes := int64(0)
+	var size pastSize
 	for _, f := range past {
-		bytes += f.weight
+		size.add(f, 1)
 	}
-	for len(past) > 0 && (past[0].removed <= first || bytes > historyTimes*max(v.bytes, t.version.bytes)) {
+	live := max(v.bytes, t.bytesBefore(v))
+	for len(past) > 0 && (past[0].removed <= gone.Before || !t.record.History.holds(size, live)) {
 		f := past[0]
-		must(b.Delete(fileKey(id, f.id), nil))
-		bytes, first = bytes-f.weight, max(first, f.removed)
-		gone, past = append(gone, f), past[1:]
+		must(b.Delete(fileKey(gone.instance, f.id), nil))
+		size.add(f, -1)
+		gone.Before, gone.Files, gone.Bytes = max(gone.Before, f.removed), gone.Files+1, gone.Bytes+f.size
+		gone.files, past = append(gone.files, f), past[1:]
 	}
-	if first > 0 {
-		must(b.DeleteRange(idKey(kindUpdate, id), updateKey(id, first), nil))
+	return gone, past, t.forgetUpdates(b, &gone)
+}
+
+// forgetUpdates drops what made the versions that are forgotten.
+func (t *Table) forgetUpdates(b *pebble.Batch, gone *Forgotten) error {
+	if gone.Before == 0 {
+		return nil
 	}
-	if len(gone) > 0 {
-		t.store.o.Logger.Info("old versions of a table leave its history", "table", t.name, "before", first, "files", len(gone))
+	must(b.DeleteRange(idKey(kindUpdate, gone.instance), updateKey(gone.instance, gone.Before), nil))
+	return t.store.eachUpdate(t.store.db, gone.instance, func(version int64, _ updateRecord) error {
+		if version >= gone.Before {
+			return errEnough
+		}
+		gone.Versions++
+		return nil
+	})
+}
+
+// bytesBefore is how much the table had before version v, which may be the present one.
+func (t *Table) bytesBefore(v tableVersion) (n int64) {
+	if v.version > t.version.version {
+		return t.version.bytes
 	}
-	return gone, past, nil
+	for _, f := range slices.Concat(t.past, t.live) {
+		if f.at(v.version - 1) {
+			n += f.weight
+		}
+	}
+	return n
+}
+
+// forgot tells of what a commit has dropped.
+func (s *Store) forgot(gone Forgotten) {
+	s.files.drop(gone.instance, gone.files)
+	if gone.Versions > 0 || gone.Files > 0 {
+		s.o.OnForget(gone)
+	}
+}
+
+// forgetMore holds the history of a table against a new definition. It is the caller's turn.
+func (t *Table) forgetMore() error {
+	b := t.store.db.NewBatch()
+	defer b.Close()
+	gone, past, err := t.forget(b, t.past, t.version)
+	if err != nil || gone.Versions == 0 && gone.Files == 0 {
+		return err
+	}
+	if err := t.store.commit(b, false); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.past = past
+	t.mu.Unlock()
+	t.store.forgot(gone)
+	return nil
 }
 
 // versionBefore is the last version of the history that is older than a time, 0 when there is none.

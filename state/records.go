@@ -31,6 +31,7 @@ type tableRecord struct {
 	Sequence    *typeRecord `json:"sequence,omitempty"`
 	Schema      schema      `json:"schema"`
 	Feed        bool        `json:"feed,omitempty"`
+	History     History     `json:"history,omitzero"`
 	Floors      bool        `json:"floors,omitempty"` // floors lie under their own prefix too (D-30)
 	Fingerprint string      `json:"fingerprint,omitempty"`
 }

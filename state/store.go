@@ -40,6 +40,7 @@ type Options struct {
 	KeptEvents   int                 // events kept in the log; 0 is 100 000
 	Logger       *slog.Logger        // nil discards
 	OnFault      func(error)         // called once when the store cannot go on; it should end the process
+	OnForget     func(Forgotten)     // is told what has left the history of a table (D-27)
 	OnCommit     func(time.Duration) // observes every commit
 	OnSync       func(time.Duration) // observes every fsync of the log
 }
@@ -70,6 +71,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.OnFault == nil {
 		o.OnFault = func(error) {}
+	}
+	if o.OnForget == nil {
+		o.OnForget = func(Forgotten) {}
 	}
 	if o.OnCommit == nil {
 		o.OnCommit = func(time.Duration) {}

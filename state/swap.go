@@ -155,6 +155,6 @@ func (t *Table) commitSwap(f *Flow, s *Swap, removed, added []*tableFile) error 
 	t.live, t.past, t.version = live, past, v
 	t.wake()
 	t.mu.Unlock()
-	t.store.files.drop(id, forgotten)
+	t.store.forgot(forgotten)
 	return nil
 }

@@ -26,6 +26,7 @@ type TableSpec struct {
 	Feed        bool          // some flow reads its change feed (keyed tables; appends are a feed of inserts as they are)
 	Retention   Retention     // append tables only (D-16)
 	MaxAge      time.Duration // of RetainFor
+	History     History       // of a table that has earlier versions (D-27)
 	Fingerprint string        // kept for comparison (D-62)
 }
 
@@ -107,8 +108,12 @@ func (s *Store) Table(spec TableSpec) (*Table, error) {
 		return nil, err
 	}
 	defer t.giveTurn()
+	before := t.record.History
 	if err := t.declare(spec); err != nil {
 		return nil, err
+	}
+	if t.record.History != before {
+		return t, t.forgetMore()
 	}
 	return t, nil
 }
@@ -244,7 +249,7 @@ func (r tableRecord) merge(name string, spec TableSpec) (tableRecord, fault.List
 	if problems = append(problems, more...); len(problems) > 0 {
 		return r, problems
 	}
-	r.Schema, r.Keys, r.Fingerprint = *merged, spec.keyNames(), spec.Fingerprint // keys as they are spelt now
+	r.Schema, r.Keys, r.History, r.Fingerprint = *merged, spec.keyNames(), spec.History, spec.Fingerprint // keys as they are spelt now
 	return r, nil
 }
 
