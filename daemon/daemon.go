@@ -52,6 +52,7 @@ type Daemon struct {
 	opened    sync.RWMutex                 // of tables
 	tables    map[string]*state.Table
 	jobs      []*job
+	ordered   []string         // tables whose full refresh this run has ordered and does as an update (FR-02)
 	removed   []state.FlowInfo // flows of the store that the pipeline does not declare any more
 	again     chan string      // flows to try once more although they failed for good
 	over      <-chan struct{}  // closed when nobody hears again any more
@@ -179,6 +180,9 @@ func (d *Daemon) Run(take, do context.Context) schedule.Result {
 	}
 	defer d.end()
 	result := schedule.Run(take, do, c)
+	if !d.Plan.Continuous && take.Err() == nil {
+		d.logged("taking back full refreshes that failed", d.takeBack(d.failedRenewals()))
+	}
 	switch {
 	case len(result.Failed) > 0:
 		d.emit(&eventlog.UpdateProgress{State: "FAILED"})

@@ -106,6 +106,9 @@ func (d *diff) table(t *plan.Table) (edits []Edit) {
 	if stored.Fresh() {
 		return nil
 	}
+	if stored.TakenBy(tableSpec(t)) {
+		return []Edit{{Verdict: InPlace, Text: "its full refresh, which was ordered, is done by the next update: all rows are computed anew, with the columns of the definition"}}
+	}
 	columns, problems := stored.Compare(tableSpec(t))
 	for _, e := range problems {
 		edits = append(edits, drifted(t, e))

@@ -37,6 +37,7 @@ type job struct {
 	mu      sync.Mutex
 	batches uint64             // of earlier tries
 	seen    seen               // of a REPLACE WHERE flow: what it read at its last update
+	held    int                // updates that compute its window themselves, and until then nobody else does
 	now     *flow.Flow         // the present try
 	cancel  context.CancelFunc // ends it softly
 	orders  []order            // things to be done between two tries

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"sluice/admin"
@@ -94,19 +95,35 @@ func (j *job) updateNow(ctx context.Context, w *plan.Window, id string) error {
 	return err
 }
 
-// updateWindows computes those windows that an update is about.
+// updateWindows computes those windows that an update is about, each after those that it reads. A full refresh that fails has done nothing.
 func (d *Daemon) updateWindows(ctx context.Context, u *update) error {
-	for _, j := range d.jobs {
-		if j.plan.Window == nil || !u.targets[target(j.plan)] {
-			continue
-		}
+	for _, j := range d.windows(u) {
 		w := u.overrides[j.plan.Name]
 		if w == nil {
 			w = j.plan.Window
 		}
-		if err := j.updateNow(ctx, w, u.info.ID); err != nil {
+		err := j.filledNow(ctx, u.resets.flows)
+		if err == nil {
+			err = j.updateNow(ctx, w, u.info.ID)
+		}
+		if err != nil && ctx.Err() == nil {
+			err = errors.Join(err, d.takeBack(u.resets.ordered))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// windows are the jobs of REPLACE WHERE flows that an update is about, each behind those whose tables it reads.
+func (d *Daemon) windows(u *update) (out []*job) {
+	for _, j := range d.jobs {
+		for _, w := range append(j.upstream(), j) {
+			if w.plan.Window != nil && u.targets[target(w.plan)] && !slices.Contains(out, w) {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
 }

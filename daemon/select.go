@@ -114,6 +114,8 @@ func (s Selection) excluded(p *plan.Pipeline) map[string]bool {
 // resets is what begins anew: tables with the flows into them, and flows alone, whose targets keep what they have.
 type resets struct {
 	tables, flows []string
+	renewed       []string // those of the tables that keep their rows until they are computed anew (FR-02)
+	ordered       []string // those of them for which nobody had ordered it before
 	names         []string // of tables and sinks, as target names them, for the event
 }
 
@@ -141,6 +143,9 @@ func (d *Daemon) resetsOf(s Selection) (r resets, err error) {
 			return r, fault.New(fault.TableNotResettable, "table %s must not be reset", t.Display).WithHint("it has pipelines.reset.allowed = false")
 		}
 		r.tables, r.names = append(r.tables, t.Name), append(r.names, t.Name)
+		if t.Replaced {
+			r.renewed = append(r.renewed, t.Name)
+		}
 	}
 	for _, o := range d.Plan.Sinks {
 		if s.FullRefresh[plan.TargetSink+o.Name] {
@@ -171,7 +176,10 @@ func (d *Daemon) reset(ctx context.Context) error {
 		return err
 	}
 	d.emit(&eventlog.UserAction{Action: r.action(), Names: r.names})
-	return d.store.Reset(r.tables, r.flows)
+	if d.ordered, err = d.unordered(r.renewed); err != nil {
+		return err
+	}
+	return d.store.Reset(r.tables, r.flows, r.renewed...)
 }
 
 // warnReaders says which flows stop because a table that they have read begins anew and they do not (D-28): their next run is where

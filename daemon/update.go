@@ -193,6 +193,7 @@ func (d *Daemon) ended(u *update, err error) {
 // carryOut does what an update asks for.
 func (d *Daemon) carryOut(ctx context.Context, u *update) error {
 	d.progress(u, "INITIALIZING", nil)
+	defer d.hold(u)()
 	if len(u.resets.flows) > 0 {
 		d.progress(u, "RESETTING", nil)
 		if err := d.resetRunning(ctx, &u.resets); err != nil {
@@ -228,7 +229,11 @@ func (d *Daemon) resetRunning(ctx context.Context, r *resets) error {
 			return err
 		}
 		d.emit(&eventlog.UserAction{Action: r.action(), Names: r.names})
-		if err := d.store.Reset(r.tables, r.flows); err != nil {
+		var err error
+		if r.ordered, err = d.unordered(r.renewed); err != nil {
+			return err
+		}
+		if err := d.store.Reset(r.tables, r.flows, r.renewed...); err != nil {
 			return err
 		}
 		if err := d.openTables(ctx, r.tables); err != nil {

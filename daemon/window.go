@@ -7,6 +7,7 @@ import (
 
 	"sluice/batch"
 	"sluice/eval"
+	"sluice/fault"
 	"sluice/flow"
 	"sluice/plan"
 )
@@ -15,12 +16,16 @@ import (
 // changed, at most once per trigger interval (RW-O7).
 func (j *job) update(take, do context.Context, say func(string)) error {
 	for take.Err() == nil {
-		began := time.Now()
-		current, err := false, error(nil)
-		if j.d.Plan.Continuous { // it may have been computed by an order
-			current, err = j.current(take)
+		if err := j.filled(take, say); err != nil || take.Err() != nil {
+			return err
 		}
-		if err == nil && !current {
+		began := time.Now()
+		due := true
+		var err error
+		if j.d.Plan.Continuous { // it may have been computed by an order
+			due, err = j.due(take)
+		}
+		if err == nil && due {
 			err = j.computeWindow(do, say)
 		}
 		if err != nil {
@@ -61,16 +66,27 @@ func (j *job) computeWindow(ctx context.Context, say func(string)) error {
 	return nil
 }
 
-// updateWith computes one update, of the given id, under a window of the flow.
+// updateWith computes one update, of the given id, under a window of the flow. A full refresh that is ordered comes before another window. What
+// changes the table while it is computed makes it be computed anew.
 func (j *job) updateWith(ctx context.Context, w *plan.Window, id string) error {
 	d := j.d
 	zone, err := time.LoadLocation(d.Plan.Zone)
 	if err != nil {
 		return err
 	}
+	if w != j.plan.Window && d.table(j.plan.Table.Name).Renewing() {
+		if err := j.updateWith(ctx, j.plan.Window, id); err != nil {
+			return err
+		}
+	}
 	u := flow.Update{Plan: j.plan, Window: w, Zone: zone, Override: w != j.plan.Window, Store: d.store, State: j.state, Table: d.table(j.plan.Table.Name),
 		Engine: d.engine, At: d.Now(), ID: id, Emit: d.emit, Show: showRow, Open: j.outside, Limit: d.batchLimit(j.plan)}
-	err = u.Run(ctx)
+	for {
+		if err = u.Run(ctx); !fault.Of(err, fault.WriteConflict) {
+			break
+		}
+		u.At = d.Now()
+	}
 	j.looked = j.looked || err == nil
 	return err
 }
@@ -99,8 +115,14 @@ func (d *Daemon) engine(ordered bool) (*eval.Engine, error) {
 // seen is what a REPLACE WHERE flow reads, as far as it tells whether any of that has changed: a version for each of its tables, and where each
 // source outside ends. That a topic loses records at its start is no change.
 type seen struct {
-	tables []int64
+	tables []version
 	ends   []batch.Position
+}
+
+// version is what a table holds: another generation of it has other rows.
+type version struct {
+	generation uint64
+	number     int64
 }
 
 func (s seen) equal(other seen) bool {
@@ -110,7 +132,8 @@ func (s seen) equal(other seen) bool {
 // look looks at what the flow reads. Of files it takes a listing, and of topics a question to their brokers.
 func (j *job) look(ctx context.Context) (out seen, err error) {
 	for _, l := range j.plan.Lookups {
-		out.tables = append(out.tables, j.d.table(l.Table.Name).Version())
+		t := j.d.table(l.Table.Name)
+		out.tables = append(out.tables, version{t.Generation(), t.Version()})
 	}
 	for _, in := range j.plan.Inputs() {
 		end, err := j.endOf(ctx, in)
@@ -143,7 +166,7 @@ func (j *job) changed(ctx context.Context, since time.Time) (bool, error) {
 			return false, nil
 		case <-timer.C:
 		}
-		if current, err := j.current(ctx); err != nil || !current {
+		if due, err := j.due(ctx); err != nil || due {
 			if ctx.Err() != nil {
 				return false, nil
 			}

@@ -18,6 +18,7 @@ var (
 	SourceReset          = define("SOURCE_RESET", User, AfterChange, "The table a flow reads was fully refreshed, so the flow's position in it means nothing any more.")
 	RowsTrimmed          = define("ROWS_TRIMMED", User, AfterChange, "A reader of an append table would start at rows that its retention has removed.")
 	WriteConflict        = define("WRITE_CONFLICT", Internal, Backoff, "A table changed while an update of it was computed, so the update is computed anew.")
+	FullRefreshOrdered   = define("FULL_REFRESH_ORDERED", User, Backoff, "Something would write to a REPLACE WHERE table, or read columns of it that it does not have yet, and a full refresh of it is ordered, which comes first.")
 	VersionNotFound      = define("VERSION_NOT_FOUND", User, AfterChange, "A version of a table is asked for that does not exist, or that has left the table's history.")
 	CopyTooLarge         = define("COPY_TOO_LARGE", User, AfterChange, "A table has more rows than the first copy for a new reader of its change feed can number.")
 )

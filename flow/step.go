@@ -175,8 +175,7 @@ func (f *Flow) inputs(w *work) ([]eval.Input, func()) {
 	}
 	snapshot := f.store.Snapshot()
 	for _, l := range f.plan.Lookups {
-		name, columns := l.Table.Name, f.plan.Query.Reads[l.Read].Columns
-		inputs[l.Read] = eval.Input{Open: func() (eval.Scan, error) { return snapshot.Scan(name, columns, 0, 1) }}
+		inputs[l.Read] = lookUp(snapshot, l, f.plan.Query.Reads[l.Read].Columns)
 	}
 	return inputs, func() { snapshot.Close() }
 }

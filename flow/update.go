@@ -40,6 +40,7 @@ type updating struct {
 	at       time.Time
 	snapshot *state.Snapshot
 	base     int64 // version of the table in the snapshot
+	full     bool  // a full refresh of the table is ordered: everything in it goes (FR-02)
 	sources  []*outside
 	values   []replacewhere.Value // of the predicate, resolved (RW-O2)
 	resolved string
@@ -103,9 +104,13 @@ func (w *updating) touch() error {
 	if err != nil {
 		return err
 	}
-	w.base = info.Version
+	w.base, w.full = info.Version, info.Renewing
 	if w.files, err = w.snapshot.Files(w.Plan.Table.Name); err != nil {
 		return err
+	}
+	if w.full {
+		w.all = w.files
+		return nil
 	}
 	for _, f := range w.files {
 		switch w.Window.Query.Window.Tree.Over(statsOf(&f), w.values) {
@@ -160,14 +165,16 @@ func (w *updating) issues() []eventlog.IncrementalizationIssue {
 func (w *updating) swap() error {
 	began := time.Now()
 	number := w.State.NextBatch()
-	s := state.Swap{Base: w.base, Update: w.ID, Predicate: w.resolved, Cause: w.cause(), Advance: state.Advance{Time: w.at}, Finish: w.count}
+	s := state.Swap{Base: w.base, Update: w.ID, Predicate: w.resolved, All: w.full, Cause: w.cause(), Advance: state.Advance{Time: w.at}, Finish: w.count}
 	if c := w.Window.Query.Window.Cluster; c >= 0 {
 		s.Cluster, s.Zone = w.Plan.Table.Fields[c].Name, w.Zone
 	}
 	rows := []*windowRows{{updating: w, open: w.computed, inside: true}}
 	for _, f := range w.all {
-		s.Remove = append(s.Remove, f.ID)
 		w.outcome.Deleted += f.Rows
+		if !w.full {
+			s.Remove = append(s.Remove, f.ID)
+		}
 	}
 	for _, f := range w.some {
 		s.Remove = append(s.Remove, f.ID)
@@ -186,7 +193,10 @@ func (w *updating) swap() error {
 }
 
 func (w *updating) cause() string {
-	if w.Override {
+	switch {
+	case w.full:
+		return "FULL REFRESH"
+	case w.Override:
 		return "REFRESH WHERE"
 	}
 	return "UPDATE"
@@ -196,8 +206,7 @@ func (w *updating) cause() string {
 func (w *updating) computed() (*eval.Rows, error) {
 	inputs := make([]eval.Input, len(w.Window.Query.Reads))
 	for _, l := range w.Window.Lookups {
-		name, columns := l.Table.Name, w.Window.Query.Reads[l.Read].Columns
-		inputs[l.Read] = eval.Input{Open: func() (eval.Scan, error) { return w.snapshot.Scan(name, columns, 0, 1) }}
+		inputs[l.Read] = lookUp(w.snapshot, l, w.Window.Query.Reads[l.Read].Columns)
 	}
 	for _, s := range w.sources {
 		inputs[s.plan.Read] = eval.Input{Open: func() (eval.Scan, error) { return w.scan(s) }}

@@ -19,9 +19,9 @@ type fileGroup struct {
 }
 
 // groupsOf puts files together in the order of their values.
-func (t *Table) groupsOf(files []*tableFile, laid *slicing) (out []*fileGroup) {
+func (s *schema) groupsOf(files []*tableFile, laid *slicing) (out []*fileGroup) {
 	for _, f := range files {
-		out = append(out, &fileGroup{bounds: t.boundsOf(f, laid), old: []*tableFile{f}})
+		out = append(out, &fileGroup{bounds: s.boundsOf(f, laid), old: []*tableFile{f}})
 	}
 	slices.SortFunc(out, func(a, b *fileGroup) int { return bytes.Compare(a.low, b.low) })
 	n := 0
@@ -39,12 +39,12 @@ func (t *Table) groupsOf(files []*tableFile, laid *slicing) (out []*fileGroup) {
 	return out[:n]
 }
 
-// boundsOf are the bounds of a file of the table. A file of another schema version may have the column elsewhere.
-func (t *Table) boundsOf(f *tableFile, laid *slicing) bounds {
+// boundsOf are the bounds of a file under the schema. A file of another schema version may have the column elsewhere.
+func (s *schema) boundsOf(f *tableFile, laid *slicing) bounds {
 	if laid == nil {
 		return bounds{lowest, highest}
 	}
-	versions := t.record.Schema.Versions
+	versions := s.Versions
 	column := versions[len(versions)-1][laid.column]
 	return f.boundsOf(slices.IndexFunc(versions[f.schema], func(c storedField) bool { return c.ID == column.ID && c.typ().Equal(column.typ()) }))
 }
@@ -70,21 +70,22 @@ type swapping struct {
 	s      *Swap
 	schema *schema
 	laid   *slicing
+	live   []*tableFile // that the table has
 	groups []*fileGroup
 	added  []*tableFile
 	gone   []*tableFile
 }
 
-// writeSwap writes the files of what comes, and finds out which files go.
-func (t *Table) writeSwap(ctx context.Context, s *Swap, remove []*tableFile) (*swapping, error) {
-	w := &swapping{t: t, s: s, schema: &t.record.Schema}
+// writeSwap writes the files of what comes under a schema, and finds out which of remove go. live are the files that the table has.
+func (t *Table) writeSwap(ctx context.Context, s *Swap, schema *schema, live, remove []*tableFile) (*swapping, error) {
+	w := &swapping{t: t, s: s, schema: schema, live: live}
 	if s.Cluster != "" {
 		id := w.schema.find(s.Cluster)
 		if at := slices.IndexFunc(w.schema.latest(), func(f storedField) bool { return f.ID == id }); at >= 0 {
 			w.laid = &slicing{column: at, zone: s.zone()}
 		}
 	}
-	w.groups = t.groupsOf(remove, w.laid)
+	w.groups = w.schema.groupsOf(remove, w.laid)
 	if err := w.all(ctx); err != nil {
 		w.abandon()
 		return nil, err
@@ -123,7 +124,7 @@ func (w *swapping) write(ctx context.Context, rows Rows, computed bool) error {
 			out.ends = append(out.ends, ends(nil).with(g.bounds)...)
 		}
 		for _, f := range w.added {
-			out.ends = append(out.ends, ends(nil).with(w.t.boundsOf(f, w.laid))...)
+			out.ends = append(out.ends, ends(nil).with(w.schema.boundsOf(f, w.laid))...)
 		}
 		out.ends = out.ends.with()
 	}
@@ -151,7 +152,7 @@ func (w *swapping) write(ctx context.Context, rows Rows, computed bool) error {
 
 // groupOf is the group that a written file lies in.
 func (w *swapping) groupOf(f *tableFile) *fileGroup {
-	b := w.t.boundsOf(f, w.laid)
+	b := w.schema.boundsOf(f, w.laid)
 	for _, g := range w.groups {
 		if bytes.Compare(g.low, b.high) <= 0 && bytes.Compare(b.low, g.high) <= 0 {
 			return g

@@ -32,14 +32,14 @@ func (w *swapping) merge(ctx context.Context) error {
 // smallFiles finds the small files that have a small one beside them, in the order of their values.
 func (w *swapping) smallFiles() (runs [][]*tableFile, n int) {
 	var all []*tableFile
-	for _, f := range w.t.live {
+	for _, f := range w.live {
 		if !slices.Contains(w.gone, f) {
 			all = append(all, f)
 		}
 	}
 	all = append(all, w.added...)
 	slices.SortStableFunc(all, func(a, b *tableFile) int {
-		return bytes.Compare(w.t.boundsOf(a, w.laid).low, w.t.boundsOf(b, w.laid).low)
+		return bytes.Compare(w.schema.boundsOf(a, w.laid).low, w.schema.boundsOf(b, w.laid).low)
 	})
 	small := func(f *tableFile) bool { return f.weight < w.t.store.o.SliceSize/2 }
 	for len(all) > 0 {

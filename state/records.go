@@ -27,6 +27,7 @@ type tableRecord struct {
 	Declared    bool        `json:"declared"` // false after a reset, until the next definition is taken as it is
 	Keyed       bool        `json:"keyed"`
 	Replaced    bool        `json:"replaced,omitempty"`
+	Renewing    bool        `json:"renewing,omitempty"` // a full refresh is ordered: the next swap takes the place of everything (FR-O2)
 	Keys        []string    `json:"keys,omitempty"`
 	Sequence    *typeRecord `json:"sequence,omitempty"`
 	Schema      schema      `json:"schema"`

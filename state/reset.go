@@ -18,10 +18,18 @@ import (
 // The commit is atomic, however large the tables, since rows go by range deletion: there is no half-done reset to resume,
 // so no record of an intent is needed (FR-O2).
 //
-// Tables and flows must not be in use. Table objects taken before are retired: take them again with Store.Table, which
+// Those of the tables that are among renewed keep their rows, if they have windows (TableSpec.Replaced): the commit holds the order, which no
+// crash undoes, and their next Swap has to be one of everything (FR-02). All others are empty afterwards.
+//
+// Tables and flows must not be in use. Objects of tables that are empty now are retired: take them again with Store.Table, which
 // accepts any definition for a table that was reset (FR-17). Flow objects stay valid. Readers of a table that is reset
 // find SOURCE_RESET unless they are reset with it (D-28).
-func (s *Store) Reset(tables, flows []string) error {
+func (s *Store) Reset(tables, flows []string, renewed ...string) error {
+	renewals, tables, err := s.renewals(tables, renewed)
+	if err != nil {
+		return err
+	}
+	defer renewals.end()
 	s.sealing.Lock()
 	defer s.sealing.Unlock()
 	b := s.db.NewBatch()
@@ -54,9 +62,11 @@ func (s *Store) Reset(tables, flows []string) error {
 	if err := s.unsubscribeAll(b, reset); err != nil {
 		return err
 	}
+	renewals.put(b, true)
 	if err := s.commit(b, true); err != nil {
 		return err
 	}
+	renewals.took(true)
 	for _, name := range tables {
 		s.retire(name)
 	}

@@ -59,10 +59,14 @@ func (s *Store) Stored() (out Stored, err error) {
 // Fresh reports whether the table takes any definition: it is new, or was fully refreshed and not opened since.
 func (t *StoredTable) Fresh() bool { return !t.Record.Declared }
 
+// TakenBy reports whether a definition of the table is taken as it is: nothing is stored under another one, or what is goes with the full
+// refresh that is ordered.
+func (t *StoredTable) TakenBy(spec TableSpec) bool { return t.Fresh() || t.Record.renewedBy(spec) }
+
 // Compare says what a definition would change in the columns of the table, in words, or what forbids it, as Store.Table does when it
 // opens the table.
 func (t *StoredTable) Compare(spec TableSpec) (edits []string, problems fault.List) {
-	if t.Fresh() {
+	if t.TakenBy(spec) {
 		return nil, nil
 	}
 	after, problems := t.Record.merge(spec.Name, spec)

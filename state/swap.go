@@ -18,6 +18,7 @@ type Rows interface {
 type Swap struct {
 	Base   int64    // version of the table that the update was computed from
 	Remove []FileID // files that go: every row of them that stays is among Rows
+	All    bool     // every file goes, the columns become what the definition says and the history ends: a full refresh that is ordered
 	// Rows are what comes: first the new ones, then those that stay of the files that go. Each begins a file. Columns are matched by name; those
 	// missing are NULL, those unknown are an error.
 	Rows []Rows
@@ -60,11 +61,20 @@ func (f *Flow) Swap(ctx context.Context, t *Table, s Swap) (version int64, err e
 	if t.version.version != s.Base {
 		return 0, fault.New(fault.WriteConflict, "table %s has version %d, the update was computed from %d", t.name, t.version.version, s.Base)
 	}
+	switch {
+	case t.record.Renewing && !s.All:
+		return 0, fault.New(fault.FullRefreshOrdered, "table %s is to be fully refreshed", t.name).WithHint("run the pipeline, which does that first")
+	case s.All && !t.record.Renewing:
+		return 0, fault.New(fault.WriteConflict, "the full refresh of table %s is not ordered any more", t.name)
+	}
+	if s.All {
+		return f.renew(ctx, t, &s)
+	}
 	removed, err := t.liveFiles(s.Remove)
 	if err != nil {
 		return 0, err
 	}
-	w, err := t.writeSwap(ctx, &s, removed)
+	w, err := t.writeSwap(ctx, &s, &t.record.Schema, t.live, removed)
 	if err != nil {
 		return 0, err
 	}
@@ -130,8 +140,7 @@ func (t *Table) commitSwap(f *Flow, s *Swap, removed, added []*tableFile) error 
 		v.rows, v.bytes = v.rows+f.rows, v.bytes+f.weight
 		must(b.Set(fileKey(id, f.id), f.encode(), nil))
 	}
-	u := updateRecord{Time: v.time, Update: s.Update, Cause: s.Cause, Predicate: s.Predicate, RowsRemoved: s.RowsRemoved, RowsAdded: s.RowsAdded}
-	must(b.Set(updateKey(id, v.version), mustJSON(u), nil))
+	must(b.Set(updateKey(id, v.version), s.record(v.time), nil))
 	must(b.Set(idKey(kindVersion, id), v.encode(), nil))
 	t.store.nameFormat(b)
 	var live []*tableFile

@@ -49,7 +49,8 @@ type Table struct {
 	floors    floors        // likewise
 	retention Retention
 	maxAge    time.Duration
-	wantsFeed bool // the definition asks for the change feed
+	wantsFeed bool       // the definition asks for the change feed
+	fresh     *TableSpec // what a table with windows is declared as: a full refresh takes it as it is
 
 	floorBytes atomic.Int64 // of memory
 
@@ -80,6 +81,7 @@ type TableInfo struct {
 	Name        string
 	Keyed       bool
 	Replaced    bool // its windows are replaced
+	Renewing    bool // a full refresh of such a table is ordered and not done
 	Fields      []batch.Field
 	Keys        []string
 	Sequence    batch.Type
@@ -210,6 +212,9 @@ func (t *Table) declare(spec TableSpec) error {
 	if err != nil {
 		return err
 	}
+	if spec.Replaced {
+		t.fresh = &spec
+	}
 	t.retention, t.maxAge, t.wantsFeed = spec.Retention, spec.MaxAge, spec.Feed
 	if !fresh && sameJSON(r, t.record) {
 		return nil
@@ -226,6 +231,9 @@ func (t *Table) declare(spec TableSpec) error {
 func (t *Table) declared(spec TableSpec) (r tableRecord, fresh bool, err error) {
 	r, fresh = t.record, !t.record.Declared
 	merged, problems := r.merge(t.name, spec)
+	if len(problems) > 0 && r.renewedBy(spec) {
+		return r, false, nil // readers have the old rows under the old columns until then
+	}
 	if len(problems) > 0 {
 		return r, fresh, problems.Err()
 	}
@@ -364,7 +372,7 @@ func (t *Table) Info() TableInfo {
 }
 
 func (r *tableRecord) info(name string, v tableVersion, trimmed trimRecord) TableInfo {
-	i := TableInfo{Name: name, Keyed: r.Keyed, Replaced: r.Replaced, Fields: r.Schema.fields(), Keys: r.Keys, Generation: r.Generation, Version: v.version,
+	i := TableInfo{Name: name, Keyed: r.Keyed, Replaced: r.Replaced, Renewing: r.Renewing, Fields: r.Schema.fields(), Keys: r.Keys, Generation: r.Generation, Version: v.version,
 		Rows: v.rows - trimmed.rows, KeyCount: v.keys, Bytes: v.bytes - trimmed.bytes, FeedRows: v.feed, Feed: r.Feed, Fingerprint: r.Fingerprint}
 	if r.Sequence != nil {
 		i.Sequence = r.Sequence.typ()

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -107,6 +109,43 @@ func TestOverridesThatCannotBe(t *testing.T) {
 	}
 	if s.daily() != juneRows {
 		t.Errorf("something was done: %s", s.daily())
+	}
+	d.stop(exitOK)
+}
+
+// FR-02, RW-O8: a full refresh beside a daemon that fails has done nothing. With its source it is done once that has been read again, so that nobody finds an
+// empty table; the update is told by its own id.
+func TestFullRefreshOfAWindowThatFails(t *testing.T) {
+	s := local(t, `CREATE STREAMING TABLE facts AS SELECT * FROM STREAM read_files('in/*.json', format => 'json', schema => 'd DATE, v INT');
+CREATE STREAMING TABLE daily FLOW REPLACE WHERE d >= '2026-06-01' BY NAME SELECT d, sum(12 / v) AS s FROM facts GROUP BY d;`,
+		map[string]string{"in/1.json": "{\"d\":\"2026-01-01\",\"v\":1}\n{\"d\":\"2026-06-01\",\"v\":2}\n"})
+	s.sets = append(s.sets, "--set", "pipelines.trigger.interval=100ms")
+	d := s.start()
+	rows := func() string { return s.csv("SELECT d, s FROM daily ORDER BY d") }
+	const june, both = "d,s\n2026-06-01,6.0", "d,s\n2026-01-01,12.0\n2026-06-01,6.0"
+	s.until("the window", func() bool { return rows() == june })
+	if code, out := s.verb("refresh", "daily", "--where", "d = '2026-01-01'"); code != exitOK || rows() != both {
+		t.Fatalf("exit %d\n%s\n%s", code, out, rows())
+	}
+	zero := filepath.Join(s.dir, "in", "2.json")
+	if err := os.WriteFile(zero, []byte("{\"d\":\"2026-06-02\",\"v\":0}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the failure of the flow", func() bool { e := s.served("daily").Error; return e != nil && e.Code == "DIVIDE_BY_ZERO" })
+	if code, out := s.verb("refresh", "daily", "--full"); code == exitOK || !strings.Contains(out, "DIVIDE_BY_ZERO") || rows() != both {
+		t.Errorf("exit %d\n%s\n%s", code, out, rows())
+	}
+	if err := os.Remove(zero); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := s.verb("refresh", "facts", "--full"); code != exitOK {
+		t.Fatalf("exit %d\n%s", code, out)
+	}
+	if code, out := s.verb("refresh", "daily"); code != exitOK || rows() != both { // it is a full refresh no longer
+		t.Fatalf("exit %d\n%s\n%s", code, out, rows())
+	}
+	if code, out := s.verb("refresh", "facts", "daily", "--full"); code != exitOK || rows() != june {
+		t.Errorf("exit %d\n%s\n%s", code, out, rows())
 	}
 	d.stop(exitOK)
 }

@@ -1,0 +1,158 @@
+package state
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// A full refresh of a table with windows takes the place of all that it holds by one commit, like every update of it: readers see the old rows
+// or the new ones, never an empty table (FR-02, FR-03, RW-O8). Reset stores that it is ordered, and Swap carries it out.
+
+// renewedBy reports whether the full refresh that is ordered makes the table what a definition says.
+func (r *tableRecord) renewedBy(spec TableSpec) bool {
+	return r.Declared && r.Renewing && r.Replaced && spec.Replaced
+}
+
+// Renewing reports whether a full refresh of a table with windows is ordered and not done.
+func (t *Table) Renewing() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.record.Renewing
+}
+
+// Renew orders a full refresh of a table with windows, or takes the order back: then nothing has happened to the table. A table that its
+// definition does not fit cannot take it back and keeps the order.
+func (s *Store) Renew(name string, ordered bool) error {
+	renewals, _, err := s.renewals([]string{name}, []string{name})
+	if err != nil || len(renewals) == 0 {
+		return err
+	}
+	defer renewals.end()
+	t := renewals[0]
+	if !ordered && t.fresh != nil {
+		if _, problems := t.record.merge(name, *t.fresh); len(problems) > 0 {
+			return nil
+		}
+	}
+	if t.record.Renewing == ordered {
+		return nil
+	}
+	b := s.db.NewBatch()
+	defer b.Close()
+	renewals.put(b, ordered)
+	if err := s.commit(b, true); err != nil {
+		return err
+	}
+	renewals.took(ordered)
+	return nil
+}
+
+// renewals are tables for which it is the caller's turn.
+type renewals []*Table
+
+// renewals takes the turn of those tables that are to be renewed and can be, and returns the others.
+func (s *Store) renewals(tables, renewed []string) (out renewals, others []string, err error) {
+	for _, name := range tables {
+		var t *Table
+		if slices.Contains(renewed, name) {
+			if t, err = s.table(name); err == nil {
+				err = t.takeTurn(context.Background())
+			}
+			if err != nil {
+				out.end()
+				return nil, nil, err
+			}
+		}
+		switch {
+		case t == nil:
+			others = append(others, name)
+		case !t.record.Declared || !t.record.Replaced:
+			t.giveTurn()
+			others = append(others, name)
+		default:
+			out = append(out, t)
+		}
+	}
+	return out, others, nil
+}
+
+func (r renewals) end() {
+	for _, t := range r {
+		t.giveTurn()
+	}
+}
+
+// put writes into b whether a full refresh is ordered.
+func (r renewals) put(b *pebble.Batch, ordered bool) {
+	for _, t := range r {
+		record := t.record
+		record.Renewing = ordered
+		must(b.Set(nameKey(kindTable, t.name), mustJSON(record), nil))
+	}
+}
+
+// took takes over what put wrote.
+func (r renewals) took(ordered bool) {
+	for _, t := range r {
+		t.mu.Lock()
+		t.record.Renewing = ordered
+		t.mu.Unlock()
+	}
+}
+
+// renew carries out a full refresh that is ordered. The table goes on with the next version under a new instance, to which no older version belongs.
+func (f *Flow) renew(ctx context.Context, t *Table, s *Swap) (version int64, err error) {
+	r, problems := tableRecord{Generation: t.record.Generation + 1}.merge(t.name, *t.fresh)
+	if len(problems) > 0 {
+		return 0, problems.Err()
+	}
+	w, err := t.writeSwap(ctx, s, &r.Schema, nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	if s.Finish != nil {
+		s.Finish(s)
+	}
+	if err := t.commitRenewal(f, s, r, w.added); err != nil {
+		w.abandon()
+		return 0, err
+	}
+	return t.version.version, nil
+}
+
+// commitRenewal commits a full refresh whose files are written.
+func (t *Table) commitRenewal(f *Flow, s *Swap, r tableRecord, added []*tableFile) (err error) {
+	if r.Instance, err = t.store.newInstance(); err != nil {
+		return err
+	}
+	b := t.store.db.NewBatch()
+	defer b.Close()
+	v := tableVersion{version: t.version.version + 1, time: micros(s.Advance.Time)}
+	for _, f := range added {
+		f.added = v.version
+		v.rows, v.bytes = v.rows+f.rows, v.bytes+f.weight
+		must(b.Set(fileKey(r.Instance, f.id), f.encode(), nil))
+	}
+	t.store.deleteInstance(b, t.record.Instance)
+	must(b.Set(nameKey(kindTable, t.name), mustJSON(r), nil))
+	must(b.Set(updateKey(r.Instance, v.version), s.record(v.time), nil))
+	must(b.Set(idKey(kindVersion, r.Instance), v.encode(), nil))
+	t.store.nameFormat(b)
+	if _, err := f.commit(b, s.Advance, true, false); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	instance, gone := t.record.Instance, slices.Concat(t.live, t.past)
+	t.record, t.live, t.past, t.version = r, added, nil, v
+	t.wake()
+	t.mu.Unlock()
+	t.store.files.drop(instance, gone)
+	return nil
+}
+
+// record is what the history says of the swap.
+func (s *Swap) record(at int64) []byte {
+	return mustJSON(updateRecord{Time: at, Update: s.Update, Cause: s.Cause, Predicate: s.Predicate, RowsRemoved: s.RowsRemoved, RowsAdded: s.RowsAdded})
+}
