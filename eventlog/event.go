@@ -432,7 +432,7 @@ type PlanningInformation struct {
 	Flow      string                 `json:"-"`
 	Target    string                 `json:"-"`
 	Technique []TechniqueInformation `json:"technique_information"`
-	Sources   []SourceInformation    `json:"source_table_information,omitempty"` // outside of the pipeline
+	Sources   []SourceInformation    `json:"source_table_information,omitempty"` // tables that have files, then what lies outside of the pipeline
 	Table     TargetInformation      `json:"target_table_information"`
 	Predicate string                 `json:"predicate"` // with the values that the update has for it (RW-O2)
 	Time      time.Time              `json:"time"`      // of the update, which clock functions give
@@ -453,12 +453,14 @@ type IncrementalizationIssue struct {
 	SubType  string `json:"plan_not_incrementalizable_sub_type,omitempty"`
 }
 
-// SourceInformation says which part of a source outside of the pipeline an update reads: that which is there when it begins (RW-O4).
+// SourceInformation says which part of a source an update reads: of one outside of the pipeline that which is there when it begins (RW-O4), of a
+// table all but the files without a row for the window.
 type SourceInformation struct {
 	Name       string            `json:"table_name"`
 	Bytes      int64             `json:"full_size,omitempty"` // of files
 	Files      int               `json:"num_files,omitempty"`
-	Partitions []OffsetsOfSource `json:"partitions,omitempty"` // of topics
+	Skipped    int               `json:"num_skipped_files,omitempty"` // of Files
+	Partitions []OffsetsOfSource `json:"partitions,omitempty"`        // of topics
 }
 
 // OffsetsOfSource are those of a partition that an update reads.

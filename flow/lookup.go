@@ -12,8 +12,8 @@ import (
 )
 
 // lookUp is a table of the snapshot as the input of a query. A table that has other columns than its definition, since the full refresh that is
-// ordered is not done yet, cannot be one.
-func lookUp(s *state.Snapshot, l plan.Lookup, columns []string) eval.Input {
+// ordered is not done yet, cannot be one. Files to skip are not read.
+func lookUp(s *state.Snapshot, l plan.Lookup, columns []string, skip map[state.FileID]bool) eval.Input {
 	return eval.Input{Open: func() (eval.Scan, error) {
 		info, err := s.Table(l.Table.Name)
 		if err != nil {
@@ -27,7 +27,7 @@ func lookUp(s *state.Snapshot, l plan.Lookup, columns []string) eval.Input {
 				}
 			}
 		}
-		return s.Scan(l.Table.Name, columns, 0, 1)
+		return s.ScanBut(l.Table.Name, columns, skip)
 	}}
 }
 

@@ -98,7 +98,7 @@ func TestASourceIsReadInOrderToItsEnd(t *testing.T) {
 	if o := w.sources[0].outcome; o.Read != 6 || o.Bad != 1 || s.closed != 3 {
 		t.Errorf("%d records, %d bad, %d times closed; want 6, 1, 3", o.Read, o.Bad, s.closed)
 	}
-	if got := fmt.Sprint(w.sources[0].information()); got != "{t 0 0 [{t/0  1 4} {t/1  0 0} {t/2  0 3}]}" {
+	if got := fmt.Sprint(w.sources[0].information()); got != "{t 0 0 0 [{t/0  1 4} {t/1  0 0} {t/2  0 3}]}" {
 		t.Errorf("the event has %s", got)
 	}
 }

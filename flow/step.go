@@ -175,7 +175,7 @@ func (f *Flow) inputs(w *work) ([]eval.Input, func()) {
 	}
 	snapshot := f.store.Snapshot()
 	for _, l := range f.plan.Lookups {
-		inputs[l.Read] = lookUp(snapshot, l, f.plan.Query.Reads[l.Read].Columns)
+		inputs[l.Read] = lookUp(snapshot, l, f.plan.Query.Reads[l.Read].Columns, nil)
 	}
 	return inputs, func() { snapshot.Close() }
 }

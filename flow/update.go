@@ -45,8 +45,10 @@ type updating struct {
 	values   []replacewhere.Value // of the predicate, resolved (RW-O2)
 	resolved string
 	files    []state.FileInfo
-	all      []state.FileInfo // files in which every row lies in the window
-	some     []state.FileInfo // files in which some may
+	all      []state.FileInfo             // files in which every row lies in the window
+	some     []state.FileInfo             // files in which some may
+	skipped  []map[state.FileID]bool      // of each lookup: files of which no row is needed
+	read     []eventlog.SourceInformation // of those that have files
 	outcome  eventlog.Outcome
 	errors   []eventlog.ColumnErrors
 	sample   string // a row that the query gave and that lies outside
@@ -61,6 +63,9 @@ func (u *Update) Run(ctx context.Context) error {
 		return err
 	}
 	if err := w.touch(); err != nil {
+		return err
+	}
+	if err := w.prune(); err != nil {
 		return err
 	}
 	if err := w.begin(); err != nil {
@@ -136,6 +141,7 @@ func statsOf(f *state.FileInfo) *replacewhere.Stats {
 func (w *updating) announce() {
 	e := &eventlog.PlanningInformation{Flow: w.Plan.Name, Target: w.Plan.Target(), Predicate: w.resolved, Time: w.at,
 		Technique: []eventlog.TechniqueInformation{{MaintenanceType: eventlog.CompleteRecompute, Chosen: true, Applicable: true, Issues: w.issues()}},
+		Sources:   w.read,
 		Table:     eventlog.TargetInformation{Table: w.Plan.Target(), Files: len(w.files), Removed: len(w.all), Rewritten: len(w.some)}}
 	for _, f := range w.files {
 		e.Table.Bytes += f.Bytes
@@ -205,8 +211,8 @@ func (w *updating) cause() string {
 // computed are the rows that the query gives.
 func (w *updating) computed() (*eval.Rows, error) {
 	inputs := make([]eval.Input, len(w.Window.Query.Reads))
-	for _, l := range w.Window.Lookups {
-		inputs[l.Read] = lookUp(w.snapshot, l, w.Window.Query.Reads[l.Read].Columns)
+	for i, l := range w.Window.Lookups {
+		inputs[l.Read] = lookUp(w.snapshot, l, w.Window.Query.Reads[l.Read].Columns, w.skipped[i])
 	}
 	for _, s := range w.sources {
 		inputs[s.plan.Read] = eval.Input{Open: func() (eval.Scan, error) { return w.scan(s) }}

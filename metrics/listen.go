@@ -29,6 +29,8 @@ func (m *Metrics) Listen(e eventlog.Event) {
 		if !e.Mild {
 			m.flowWarnings.WithLabelValues(e.Flow, code(e.Err)).Inc()
 		}
+	case *eventlog.PlanningInformation:
+		m.windowPlanned(e)
 	case *eventlog.BrokerSilent:
 		m.brokerSilent(e)
 	case *eventlog.UpdateProgress:
@@ -113,6 +115,17 @@ func (m *Metrics) batchDone(e *eventlog.BatchDone) {
 	kind := m.flow(e.Flow).kind
 	for _, split := range e.Range.Splits {
 		m.backlog(e, kind, split)
+	}
+}
+
+func (m *Metrics) windowPlanned(e *eventlog.PlanningInformation) {
+	files := map[string]int{"removed": e.Table.Removed, "rewritten": e.Table.Rewritten, "untouched": e.Table.Files - e.Table.Removed - e.Table.Rewritten}
+	for _, s := range e.Sources {
+		files["read"] += s.Files - s.Skipped
+		files["skipped"] += s.Skipped
+	}
+	for outcome, n := range files {
+		m.windowFiles.WithLabelValues(e.Flow, outcome).Add(float64(n))
 	}
 }
 

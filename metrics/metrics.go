@@ -61,6 +61,7 @@ type Metrics struct {
 	tieGroups    *prometheus.CounterVec
 	replacedRows *prometheus.CounterVec
 	changeRows   *prometheus.CounterVec
+	windowFiles  *prometheus.CounterVec
 
 	expectationRows   *prometheus.CounterVec
 	expectationErrors *prometheus.CounterVec
@@ -126,6 +127,8 @@ func New(r prometheus.Registerer) *Metrics {
 	m.tieGroups = reg.counter("tie_groups_total", "Keys that held more than one row after a batch changed them.", "flow")
 	m.replacedRows = reg.counter("replaced_rows_total", "Old rows that a batch removed.", "flow")
 	m.changeRows = reg.counter("change_feed_rows_total", "Rows added to the change feed of the flow's target.", "flow")
+
+	m.windowFiles = reg.counter("window_files_total", "Files that updates of a REPLACE WHERE flow looked at, by what became of them: of its table removed, rewritten or untouched, of the tables and folders that it reads read or skipped.", "flow", "outcome")
 
 	m.expectationRows = reg.counter("expectation_rows_total", "Rows by the verdict of an expectation.", "flow", "dataset", "expectation", "outcome")
 	m.expectationErrors = reg.counter("expectation_errors_total", "Rows on which an expectation raised an error; they are among the failed ones.", "flow", "dataset", "expectation")

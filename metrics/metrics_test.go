@@ -77,6 +77,8 @@ func full() (*Metrics, *prometheus.Registry) {
 	for _, e := range everything {
 		m.Listen(e)
 	}
+	m.Listen(&eventlog.PlanningInformation{Flow: "daily", Table: eventlog.TargetInformation{Files: 9, Removed: 2, Rewritten: 1},
+		Sources: []eventlog.SourceInformation{{Files: 20, Skipped: 17}, {Files: 1}}})
 	m.Sending("publish", at)
 	m.Sending("live", at)
 	m.Sending("live", time.Time{})
@@ -158,6 +160,11 @@ func TestValues(t *testing.T) {
 		{"sluice_tie_groups_total", "flow=live", 2},
 		{"sluice_replaced_rows_total", "flow=live", 7},
 		{"sluice_change_feed_rows_total", "flow=live", 27},
+		{"sluice_window_files_total", "flow=daily,outcome=removed", 2}, // RW-18
+		{"sluice_window_files_total", "flow=daily,outcome=rewritten", 1},
+		{"sluice_window_files_total", "flow=daily,outcome=untouched", 6},
+		{"sluice_window_files_total", "flow=daily,outcome=skipped", 17},
+		{"sluice_window_files_total", "flow=daily,outcome=read", 4},
 		{"sluice_expectation_rows_total", "flow=live,dataset=main.ticks,expectation=traded,outcome=passed", 29},
 		{"sluice_expectation_rows_total", "flow=live,dataset=main.ticks,expectation=traded,outcome=failed", 3},
 		{"sluice_expectation_errors_total", "flow=live,dataset=main.ticks,expectation=traded", 1}, // D-4

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"sluice/batch"
 )
@@ -30,9 +31,10 @@ const (
 // Predicate is a condition over the columns of a table.
 type Predicate struct {
 	Op     Op
-	Args   []*Predicate // of And, Or and Not
-	Column int          // of IsNull and comparisons
-	Value  int          // of comparisons and Constant: which of the values
+	Args   []*Predicate   // of And, Or and Not
+	Column int            // of IsNull and comparisons
+	Days   *time.Location // of comparisons: not the column, a TIMESTAMP, is compared, but its day in that zone; nil: the column
+	Value  int            // of comparisons and Constant: which of the values
 }
 
 // Value is a constant of a predicate, resolved for one update.
@@ -82,6 +84,24 @@ func (p *Predicate) Bounds() int {
 	return p.Column
 }
 
+// Of is the predicate about other columns: f says what becomes of a comparison; what it has nothing for is not known.
+func (p *Predicate) Of(f func(leaf Predicate) *Predicate) *Predicate {
+	switch p.Op {
+	case Opaque, Constant:
+		return p
+	case And, Or, Not:
+		out := &Predicate{Op: p.Op}
+		for _, a := range p.Args {
+			out.Args = append(out.Args, a.Of(f))
+		}
+		return out
+	}
+	if out := f(*p); out != nil {
+		return out
+	}
+	return &Predicate{}
+}
+
 var opTexts = map[Op]string{And: " AND ", Or: " OR ", Equal: " = ", Same: " <=> ", Less: " < ", AtMost: " <= ", Greater: " > ", AtLeast: " >= "}
 
 // String prints the tree for tests: columns and values by their numbers, ? for what is opaque.
@@ -101,6 +121,9 @@ func (p *Predicate) String() string {
 			texts[i] = a.String()
 		}
 		return "(" + strings.Join(texts, opTexts[p.Op]) + ")"
+	}
+	if p.Days != nil {
+		return fmt.Sprintf("day(c%d)%sv%d", p.Column, opTexts[p.Op], p.Value)
 	}
 	return fmt.Sprintf("c%d%sv%d", p.Column, opTexts[p.Op], p.Value)
 }

@@ -1,6 +1,12 @@
 package replacewhere
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"time"
+
+	"sluice/batch"
+)
 
 // Verdict says how many rows of a file a predicate can be TRUE for.
 type Verdict uint8
@@ -76,7 +82,48 @@ func (p *Predicate) outcomes(s *Stats, values []Value) outcomes {
 	if p.Op == IsNull {
 		return c.isNull(s.Rows)
 	}
+	if p.Days != nil {
+		days := c.days(p.Days)
+		c = &days
+	}
 	return c.compare(p.Op, s.Rows, &values[p.Value])
+}
+
+// days is what is known of the days of a TIMESTAMP. Local time runs backwards where clocks are set back, by less than a day; in UTC it
+// does not.
+func (c *Column) days(zone *time.Location) Column {
+	out := *c
+	if c.Min == nil || c.Max == nil {
+		return out
+	}
+	slack := int64(1)
+	if zone == time.UTC {
+		slack = 0
+	}
+	out.Min, out.Max = dayKey(dayOf(c.Min, zone)-slack), dayKey(dayOf(c.Max, zone)+slack)
+	return out
+}
+
+const dayMicros = 24 * 60 * 60 * 1_000_000
+
+// dayOf is the local day of a TIMESTAMP's key, counted from 1970.
+func dayOf(key []byte, zone *time.Location) int64 {
+	at := int64(binary.BigEndian.Uint64(key[1:]) ^ 1<<63)
+	_, offset := time.UnixMicro(at).In(zone).Zone()
+	at += int64(offset) * 1_000_000
+	day := at / dayMicros
+	if at%dayMicros < 0 {
+		day--
+	}
+	return day
+}
+
+// dayKey is the key of a DATE.
+func dayKey(day int64) []byte {
+	b := batch.NewBuilder(batch.Of(batch.Date), 1)
+	b.AppendInt(day)
+	c := b.Column()
+	return batch.AppendKey(nil, []*batch.Column{&c}, 0)
 }
 
 // truth is what a BOOLEAN is.

@@ -31,7 +31,8 @@ func (s *Store) filesOf(r pebble.Reader, instance uint32) (live, past []*tableFi
 	return live, past, err
 }
 
-// Files lists the files of a table with windows, for those who look for the ones they need. A table that does not exist has none.
+// Files lists the files of a table, for those who look for the ones they need; an append table may have rows besides. A table that does not
+// exist has none.
 func (s *Snapshot) Files(table string) ([]FileInfo, error) {
 	r, err := s.record(table)
 	if err != nil || r == nil {

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+
 	"github.com/cockroachdb/pebble/v2"
 
 	"sluice/batch"
@@ -89,6 +91,15 @@ func (s *Snapshot) iterate(scan *Scan, from, to []byte) (err error) {
 	}
 	scan.ok = scan.it.First()
 	return nil
+}
+
+// ScanBut is Scan of the whole table but for some of its files, whose rows are not needed.
+func (s *Snapshot) ScanBut(name string, columns []string, skip map[FileID]bool) (*Scan, error) {
+	scan, err := s.Scan(name, columns, 0, 1)
+	if err == nil && len(skip) > 0 {
+		scan.files = slices.DeleteFunc(slices.Clone(scan.files), func(f *tableFile) bool { return skip[f.id] })
+	}
+	return scan, err
 }
 
 // scan is a scan of nothing.

@@ -73,6 +73,9 @@ func (c *compiler) statement(p Projection) *Compiled {
 	out.Tolerant = c.calm(c.write(sequence, checks, p.Row, tolerant))
 	out.Functions = c.functions
 	out.Reads = c.needs.reads()
+	if c.window != nil {
+		c.window.Sources = c.sources(&p, out.Reads)
+	}
 	out.Clock = c.needs.marks&clocked != 0
 	out.Unordered = c.needs.marks&unordered != 0
 	return out

@@ -29,6 +29,7 @@ type joined struct {
 	left, right tableExpr
 	kind        string
 	on          *value
+	equal       [][2]*column // columns of the left and of the right side that ON or USING says are equal, of one type
 }
 
 // relation makes the columns of a relation for one mention of it.
@@ -242,12 +243,13 @@ func (b *binder) join(e *syntax.Join, outer *scope) (tableExpr, *scope, *use) {
 	f := b.newFrame(both, "ON")
 	var conditions []value
 	for i, id := range b.usingColumns(e, ls, rs) {
-		if c, ok := f.using(i, id, kind, ls, rs, both); ok {
-			conditions = append(conditions, c)
+		if c, pair, ok := f.using(i, id, kind, ls, rs, both); ok {
+			conditions, j.equal = append(conditions, c), append(j.equal, pair...)
 		}
 	}
 	if e.On != nil {
 		conditions = append(conditions, f.condition(f.bind(e.On), "the condition of ON"))
+		j.equal = append(j.equal, f.equalColumns(e.On, ls, rs)...)
 	}
 	switch {
 	case len(conditions) > 0 && !isBroken(conditions...):
@@ -298,7 +300,7 @@ func (b *binder) usingColumns(e *syntax.Join, ls, rs *scope) []syntax.Ident {
 }
 
 // using joins on one column of both sides and makes one column of the two, the i-th of the join.
-func (f *frame) using(i int, id syntax.Ident, kind string, ls, rs, both *scope) (value, bool) {
+func (f *frame) using(i int, id syntax.Ident, kind string, ls, rs, both *scope) (on value, equal [][2]*column, ok bool) {
 	l, _, many := ls.find([]syntax.Ident{id})
 	r, _, manyRight := rs.find([]syntax.Ident{id})
 	if l == nil || r == nil {
@@ -309,18 +311,19 @@ func (f *frame) using(i int, id syntax.Ident, kind string, ls, rs, both *scope) 
 		if !ls.broken && !rs.broken {
 			f.report(err)
 		}
-		return value{}, false
+		return value{}, nil, false
 	}
 	x, y, ok := f.alike("USING", l.value(), r.value(), id.Pos)
 	if !ok {
-		return value{}, false
+		return value{}, nil, false
 	}
 	if !x.typ.Orderable() {
 		f.report(fault.New(fault.OperandNotOrdered, "USING: values of type %s are not compared", x.typ).At(id.Pos).WithHint("join on parts of them"))
-		return value{}, false
+		return value{}, nil, false
 	}
+	equal = samePair(l, r, ls, rs)
 	if kind == "LEFT SEMI" || kind == "LEFT ANTI" {
-		return compose(boolean, "(%s = %s)", x, y), true
+		return compose(boolean, "(%s = %s)", x, y), equal, true
 	}
 	merged := l.value()
 	switch kind {
@@ -334,5 +337,5 @@ func (f *frame) using(i int, id syntax.Ident, kind string, ls, rs, both *scope) 
 	both.using = append(both.using, c)
 	both.order = slices.DeleteFunc(slices.Clone(both.order), func(o *column) bool { return o == l || o == r })
 	both.order = slices.Insert(both.order, i, c)
-	return compose(boolean, "(%s = %s)", x, y), true
+	return compose(boolean, "(%s = %s)", x, y), equal, true
 }

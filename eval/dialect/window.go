@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice/batch"
 	"sluice/fault"
@@ -33,9 +34,12 @@ type Window struct {
 	Values    int                     // how many of its columns are values
 	Random    bool                    // two looks at one row may have different verdicts
 	Cluster   int                     // the column that rows come sorted by; -1: they do not
-	where     syntax.Expr
-	shown     []syntax.Expr // what the texts stand for
-	types     []batch.Type
+	// Sources are parallel to the statement's Reads: a predicate over the columns of the relation, with the values of Tree. A row for which
+	// it is not TRUE makes no row for which the predicate is: it need not be read (RW-03). Nil is not known.
+	Sources []*replacewhere.Predicate
+	where   syntax.Expr
+	shown   []syntax.Expr // what the texts stand for
+	types   []batch.Type
 }
 
 // Aliases finds the names that a predicate over the projection may write in front of columns.
@@ -217,16 +221,32 @@ func (t *treeMaker) comparison(op string, left, right syntax.Expr) *replacewhere
 	if !ok {
 		return &replacewhere.Predicate{}
 	}
-	switch code := treeOps[op]; {
-	case constantValue(y) && t.place(x) >= 0:
-		return &replacewhere.Predicate{Op: code, Column: t.place(x), Value: t.value(y)}
-	case constantValue(x) && t.place(y) >= 0:
-		if other, ok := turned[code]; ok {
-			code = other
+	code := treeOps[op]
+	if constantValue(x) {
+		if x, y = y, x; turned[code] != 0 {
+			code = turned[code]
 		}
-		return &replacewhere.Predicate{Op: code, Column: t.place(y), Value: t.value(x)}
+	}
+	if at, days := t.dayOrPlace(x); constantValue(y) && at >= 0 {
+		return &replacewhere.Predicate{Op: code, Column: at, Days: days, Value: t.value(y)}
 	}
 	return &replacewhere.Predicate{}
+}
+
+// dayOrPlace is place; of the day of a TIMESTAMP it is that of the TIMESTAMP, and the zone of the days.
+func (t *treeMaker) dayOrPlace(v value) (int, *time.Location) {
+	if len(v.refs) == 1 && v.typ.Kind == batch.Date && isInstant(v.refs[0].typ) && v.sql == t.cast(v.refs[0].value(), date, false).sql {
+		return t.place(v.refs[0].value()), t.zoneOf(v.refs[0].typ)
+	}
+	return t.place(v), nil
+}
+
+// zoneOf is the zone in which the values of a type have days.
+func (b *binder) zoneOf(typ batch.Type) *time.Location {
+	if typ.Kind == batch.TimestampNTZ {
+		return time.UTC
+	}
+	return b.zone.loc
 }
 
 // listed is one of the items of IN, which are all brought to one type.
@@ -242,10 +262,14 @@ func (t *treeMaker) listed(e *syntax.In, item syntax.Expr) *replacewhere.Predica
 		t.show(item, values[at])
 	}
 	values, ok := t.unify("IN", values, e.Pos)
-	if !ok || t.place(values[0]) < 0 || !constantValue(values[at]) {
+	if !ok || !constantValue(values[at]) {
 		return &replacewhere.Predicate{}
 	}
-	return &replacewhere.Predicate{Op: replacewhere.Equal, Column: t.place(values[0]), Value: t.value(values[at])}
+	column, days := t.dayOrPlace(values[0])
+	if column < 0 {
+		return &replacewhere.Predicate{}
+	}
+	return &replacewhere.Predicate{Op: replacewhere.Equal, Column: column, Days: days, Value: t.value(values[at])}
 }
 
 // place is which column of the projection a value is, -1 for none.

@@ -52,7 +52,9 @@ func TestTreesOfPredicates(t *testing.T) {
 		{"TRUE", "v0"},
 		{"b", "?"},
 		{"v > 1.5", "?"}, // v is cast
-		{"CAST(ts AS DATE) = '2026-01-01'", "?"},
+		{"CAST(ts AS DATE) = '2026-01-01'", "day(c4) = v0"},
+		{"'2026-01-01' > date(ts) OR to_date(ts) IN ('2026-02-01')", "(day(c4) < v0 OR (day(c4) = v1))"},
+		{"CAST(x AS INT) = 1", "?"},
 		{"v + 1 > 3", "?"},
 		{"v > x", "?"},
 		{"k LIKE 'a%'", "?"},
