@@ -211,7 +211,10 @@ func (d *Daemon) carryOut(ctx context.Context, u *update) error {
 			return ctx.Err()
 		}
 	}
-	return d.updateWindows(ctx, u)
+	if err := d.updateWindows(ctx, u); err != nil {
+		return err
+	}
+	return d.store.Sync(ctx) // whoever is told that it is COMPLETED can rely on it
 }
 
 // resetRunning resets tables and flows while all others run. Those concerned, and flows that read the tables, stand still meanwhile.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -148,4 +149,28 @@ CREATE STREAMING TABLE daily FLOW REPLACE WHERE d >= '2026-06-01' BY NAME SELECT
 		t.Errorf("exit %d\n%s\n%s", code, out, rows())
 	}
 	d.stop(exitOK)
+}
+
+// D-22: fractions are added one after the other, in the order in which they came, however many threads a daemon has; and again the same, by a full refresh.
+// On more than one thread the engine refuses such a query, and the run would fail.
+func TestSumsOfFractionsAreRepeatable(t *testing.T) {
+	var lines strings.Builder
+	sums := map[int]float64{}
+	for i := range 20_000 {
+		v := float64(i*i%1000) / 10
+		fmt.Fprintf(&lines, "{\"d\":%d,\"v\":%v}\n", i%3, v)
+		sums[i%3] += v
+	}
+	var want []string
+	for d := range 3 {
+		want = append(want, fmt.Sprintf("%d,%s", d, strconv.FormatFloat(sums[d], 'f', -1, 64)))
+	}
+	dir := project(t, `CREATE STREAMING TABLE facts AS SELECT * FROM STREAM read_files('in/*.json', format => 'json', schema => 'd INT, v DOUBLE');
+CREATE STREAMING TABLE sums FLOW REPLACE WHERE d >= 0 BY NAME SELECT d, sum(v) AS s FROM facts GROUP BY d;`, map[string]string{"in/1.json": lines.String()})
+	for _, args := range [][]string{{"run"}, {"run", "--full-refresh", "sums"}, {"refresh", "sums", "--where", "d < 2"}} {
+		must(t, append(args, "--spec", dir)...)
+		if got := rows(t, dir, "SELECT d, s FROM sums"); got != strings.Join(want, "\n") {
+			t.Errorf("after %v:\n%s\nwant\n%s", args, got, strings.Join(want, "\n"))
+		}
+	}
 }

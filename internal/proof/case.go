@@ -77,6 +77,16 @@ type script struct {
 
 // script runs the model and returns the commands that make the engine do the same. The model breaks the given rule.
 func (c *Case) script(broken model.Rule) []command {
+	s := c.begin(broken)
+	for _, step := range c.Steps {
+		s.step(step)
+	}
+	s.run("run", nil, false)
+	return s.commands
+}
+
+// begin declares the pipeline.
+func (c *Case) begin(broken model.Rule) *script {
 	p := c.Pipeline
 	p.Continuous, p.Flows = c.Variant["mode"] == "continuous", slices.Clone(p.Flows) // edits change flows
 	s := &script{Case: c, world: model.NewWorld(&p)}
@@ -86,11 +96,7 @@ func (c *Case) script(broken model.Rule) []command {
 		s.say("topic "+t, "", "")
 	}
 	s.declare()
-	for _, step := range c.Steps {
-		s.step(step)
-	}
-	s.run("run", nil, false)
-	return s.commands
+	return s
 }
 
 func (s *script) say(line, input, want string) {

@@ -28,7 +28,8 @@
 //	                                                               runs until everything has been applied; shows who failed
 //	step FLOW [batches=N] [messages | states]                      runs until the flow has committed N batches, then stops
 //	stop | crash                                                   stops a daemon that stays up between commands
-//	outage WRITES [survives=PERCENT]                               the power fails before that write of the next run or reset; it goes on after it
+//	outage WRITES [survives=PERCENT] [stays]                       the power fails before that write of the next run, reset or override; it goes on after
+//	                                                               it, or ends there
 //	fault REQUEST ANSWER [times=N] [done] [topic=T]                what the broker answers to requests of a kind in the next run: an error code, with
 //	                                                               "done" after it has carried out the request, or cut, lost, never, slow, throttle
 //	                                                               (broker.go). It stops a daemon that is up. A fault that is not reached, or of

@@ -15,9 +15,14 @@ import (
 // survives.
 type outage struct {
 	writes, survives int
+	stays            bool // nobody tries again
 }
 
+// powerless is the answer to a command in which the power failed, and after which nobody tries again.
+const powerless = "the power fails"
+
 func arrangeOutage(_ context.Context, w *world, a *words) (string, error) {
+	stays := a.flag("stays")
 	survives, err := a.number("survives", 0)
 	if err != nil {
 		return "", err
@@ -30,7 +35,7 @@ func arrangeOutage(_ context.Context, w *world, a *words) (string, error) {
 	if err != nil || writes < 1 || survives < 0 || survives > 100 {
 		return "", fmt.Errorf("an outage comes before a write, 1 or later, and 0 to 100 percent survive")
 	}
-	w.outage = &outage{writes, survives}
+	w.outage = &outage{writes, survives, stays}
 	return "", nil
 }
 
@@ -41,7 +46,7 @@ func (w *world) arm(cut func(left *disk.Disk)) {
 		return
 	}
 	w.disk.FailAt(o.writes, func() {
-		w.outage = nil
+		w.outage, w.dark = nil, o.stays
 		cut(w.disk.Crash(o.survives, uint64(o.writes)))
 	})
 }
@@ -51,6 +56,13 @@ func (w *world) disarm() {
 	if left := w.disk.Disarm(); w.outage != nil && left > 0 {
 		w.outage.writes = left
 	}
+}
+
+// over reports, once, whether a power failure has ended a command for good.
+func (w *world) over() bool {
+	dark := w.dark
+	w.dark = false
+	return dark
 }
 
 // generations are those of all flows that the store knows.
@@ -74,7 +86,7 @@ func (w *world) reset(ctx context.Context, flow string) (uint64, error) {
 			return 0, err
 		}
 		generation, failed, err := w.resetOnce(ctx, flow)
-		if !failed {
+		if !failed || w.over() {
 			return generation, err
 		}
 		now, err := w.generations()

@@ -53,6 +53,9 @@ func (w *world) update(ctx context.Context, flow string, request admin.UpdateReq
 			return said, err
 		}
 		w.down()
+		if w.over() {
+			return powerless, nil
+		}
 	}
 }
 

@@ -382,6 +382,9 @@ func (w *world) apply(s daemon.Selection, show func(*run) string) (_ string, err
 			return show(r), nil
 		}
 		w.down()
+		if w.over() {
+			return powerless, nil
+		}
 		if s, err = w.goOn(s, before); err != nil {
 			return "", err
 		}

@@ -47,6 +47,7 @@ type world struct {
 	through  Through // what stands between the daemon and disk and sinks
 	crashes  int
 	outage   *outage    // to come, or nil
+	dark     bool       // the power has failed, and nobody tries again
 	faults   []injected // to come
 	refusing sync.Mutex
 	refusals []*sinkFault // guarded by refusing
