@@ -34,6 +34,11 @@ func FuzzParse(f *testing.F) {
 			again, problems := ParseFile("f", printed)
 			sameTree(t, statements, again, printed, problems)
 		}
+		if statements, _ := ParseScript("f", text); len(statements) > 0 {
+			printed := printFile(statements)
+			again, problems := ParseScript("f", printed)
+			sameTree(t, statements, again, printed, problems)
+		}
 		reread(t, text, func(s string) (*Query, fault.List) { return ParseQuery("f", s) }, PrintQuery, func(q *Query) { checkWalk(t, q) })
 		reread(t, text, func(s string) (Expr, fault.List) { return ParseExpr(s, Pos{}) }, PrintExpr, func(e Expr) { checkHeight(t, reflect.ValueOf(e)) })
 		if columns, problems := ParseSchema(text, Pos{}); problems == nil {

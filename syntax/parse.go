@@ -25,6 +25,11 @@ func ParseExpr(text string, at Pos) (Expr, fault.List) { return Options{}.ParseE
 // ParseFile reads the statements of a .sql file, which semicolons separate. A statement in which anything is wrong is
 // left out; the list has the problems of all statements, in order.
 func (o Options) ParseFile(file, text string) ([]Statement, fault.List) {
+	return o.parseStatements(file, text, (*parser).statement)
+}
+
+// parseStatements reads a text of statements, each of which is read by parse.
+func (o Options) parseStatements(file, text string, parse func(*parser) Statement) ([]Statement, fault.List) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	tokens, problems := lex(text, Pos{File: file}, o)
 	var statements []Statement
@@ -35,7 +40,7 @@ func (o Options) ParseFile(file, text string) ([]Statement, fault.List) {
 		}
 		var s Statement
 		whole := p.attempt(func() {
-			s = p.statement()
+			s = parse(p)
 			p.finish()
 		})
 		if whole && len(p.problems) == 0 && !anyWrong(part) {

@@ -25,6 +25,15 @@ func (p *printer) statement(s Statement) {
 		p.alter(s)
 	case *SelectStatement:
 		p.query(s.Query)
+	case *InsertStatement:
+		p.insert(s)
+	case *UpdateStatement:
+		p.update(s)
+	case *DeleteStatement:
+		p.delete(s)
+	case *DescribeHistory:
+		p.put("DESCRIBE HISTORY ")
+		p.name(s.Name)
 	default:
 		panic(fmt.Sprintf("syntax: no text for %T", s))
 	}

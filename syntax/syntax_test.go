@@ -38,6 +38,13 @@ var readers = map[string]func(*testing.T, string) (string, fault.List){
 		sameTree(t, statements, again, printed, more)
 		return printed, problems
 	},
+	"script": func(t *testing.T, text string) (string, fault.List) {
+		statements, problems := ParseScript("s.sql", text)
+		printed := printFile(statements)
+		again, more := ParseScript("", printed)
+		sameTree(t, statements, again, printed, more)
+		return printed, problems
+	},
 	"query": func(t *testing.T, text string) (string, fault.List) {
 		return roundTrip(t, text, func(s string) (*Query, fault.List) { return ParseQuery("q", s) }, PrintQuery)
 	},
