@@ -138,7 +138,12 @@ func (c *Client) Definitions(ctx context.Context) (out json.RawMessage, err erro
 
 // Query runs a query. The caller closes the result.
 func (c *Client) Query(ctx context.Context, sql string) (*QueryResult, error) {
-	answer, err := c.do(ctx, "POST", "/api/query", []byte(sql))
+	return c.rows(ctx, "/api/query", []byte(sql))
+}
+
+// rows sends what is answered with rows.
+func (c *Client) rows(ctx context.Context, path string, body []byte) (*QueryResult, error) {
+	answer, err := c.do(ctx, "POST", path, body)
 	if err != nil {
 		return nil, err
 	}

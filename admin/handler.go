@@ -91,6 +91,7 @@ func (s *server) routes(page endpoint) []route {
 		{"GET", "/api/digest", true, s.digest},
 		{"GET", "/api/definitions", true, s.definitions},
 		{"POST", "/api/query", true, s.query},
+		{"POST", "/api/statement", true, s.statement},
 		{"POST", "/api/reset-checkpoint", true, s.resetCheckpoint},
 		{"POST", "/api/dlq", true, s.mend},
 		{"GET", "/.well-known/databricks-config", false, hostMetadata},

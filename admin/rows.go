@@ -52,16 +52,21 @@ func (s *server) query(w http.ResponseWriter, r *http.Request) error {
 	if len(text) == 0 {
 		return fault.New(fault.BadRequest, "the request has no query").WithHint("send the SQL text as the body")
 	}
+	return stream(w, r, func(ctx context.Context) (Rows, error) { return s.config.Query(ctx, string(text)) })
+}
+
+// stream answers a request with rows.
+func stream(w http.ResponseWriter, r *http.Request, run func(context.Context) (Rows, error)) error {
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Time{}) // it is for the request; passing it later would end the query
-	rows, err := s.config.Query(r.Context(), string(text))
+	rows, err := run(r.Context())
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	stream := &lineWriter{w: w, control: control}
-	stream.line(head{Columns: rows.Columns()})
+	out := &lineWriter{w: w, control: control}
+	out.line(head{Columns: rows.Columns()})
 	var last tail
 	var count int64
 	for {
@@ -75,11 +80,11 @@ func (s *server) query(w http.ResponseWriter, r *http.Request) error {
 			break
 		}
 		count += int64(n)
-		if stream.write(lines); stream.err != nil {
+		if out.write(lines); out.err != nil {
 			return nil // the client has gone; there is nobody to tell
 		}
 	}
-	stream.line(last)
+	out.line(last)
 	return nil
 }
 

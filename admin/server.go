@@ -30,6 +30,8 @@ type Config struct {
 	Events func(ctx context.Context, after uint64, visit func(eventlog.Record) bool) error
 	// Query runs one SQL query. The context ends when the client goes or the server closes.
 	Query func(ctx context.Context, sql string) (Rows, error)
+	// Execute runs one statement of a script, under the same context.
+	Execute func(ctx context.Context, s Statement) (Rows, error)
 	// Digests are the digests of the tables named, of all when none is.
 	Digests func(ctx context.Context, tables []string) ([]Digest, error)
 	// VerifyDigests compares the digests that are kept of the tables named, of all when none is, with their rows.

@@ -124,6 +124,11 @@ func Query(ctx context.Context, store *state.Store, ordered, parallel *eval.Engi
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
+	return selectRows(ctx, store, ordered, parallel, zone, q)
+}
+
+// selectRows runs a query.
+func selectRows(ctx context.Context, store *state.Store, ordered, parallel *eval.Engine, zone string, q *syntax.Query) (admin.Rows, error) {
 	scope, err := newTableScope(store)
 	if err != nil {
 		return nil, err

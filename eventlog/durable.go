@@ -176,7 +176,11 @@ func details(e Event) any {
 		}
 		return d
 	case *UserAction:
-		return map[string]any{"action": e.Action, "names": e.Names}
+		d := map[string]any{"action": e.Action, "names": e.Names}
+		if e.Change != nil {
+			d["change"] = e.Change
+		}
+		return d
 	}
 	return e
 }

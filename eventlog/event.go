@@ -355,13 +355,28 @@ func (e *UpdateWarning) String() string { return e.Err.Error() }
 type UserAction struct {
 	Action string
 	Names  []string
+	Change *TableChange // of a statement that changes a table
+}
+
+// TableChange is what a statement has changed in a table, from outside of its flows (DM-01).
+type TableChange struct {
+	Version   int64  `json:"version"` // of the table
+	Predicate string `json:"predicate,omitempty"`
+	Removed   int64  `json:"num_removed_rows"`
+	Added     int64  `json:"num_added_rows"`
+	Files     int    `json:"num_files"`           // that the table had
+	Rewritten int    `json:"num_rewritten_files"` // of them
 }
 
 func (e *UserAction) Type() string   { return "user_action" }
 func (e *UserAction) Level() Level   { return Info }
 func (e *UserAction) Origin() Origin { return Origin{} }
 func (e *UserAction) String() string {
-	return strings.TrimSpace("user action: " + e.Action + " " + strings.Join(e.Names, ", "))
+	text := strings.TrimSpace("user action: " + e.Action + " " + strings.Join(e.Names, ", "))
+	if c := e.Change; c != nil {
+		text += fmt.Sprintf(": %d rows go, %d come, %d of %d files are rewritten", c.Removed, c.Added, c.Rewritten, c.Files)
+	}
+	return text
 }
 
 // Values of FlowDefinition.InputKind. They are the names of plan.InputKind.

@@ -44,7 +44,7 @@ func (w *updating) needless(l plan.Lookup, files []state.FileInfo) (map[state.Fi
 	}
 	skip := map[state.FileID]bool{}
 	for _, f := range files {
-		stored := statsOf(&f)
+		stored := Statistics(&f)
 		stats := &replacewhere.Stats{Rows: f.Rows, Columns: make([]replacewhere.Column, len(at))}
 		for i, j := range at {
 			if j >= 0 {

@@ -51,12 +51,18 @@ type updating struct {
 	read     []eventlog.SourceInformation // of those that have files
 	outcome  eventlog.Outcome
 	errors   []eventlog.ColumnErrors
-	sample   string // a row that the query gave and that lies outside
+	seen     []int64 // marks of what was changed from outside in the window
+	sample   string  // a row that the query gave and that lies outside
 	stages   eventlog.Stages
 }
 
 // Run carries the update out. After an error nothing has been done (RW-O8).
 func (u *Update) Run(ctx context.Context) error {
+	end, err := u.Table.Exclude(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	w := &updating{Update: u, ctx: ctx, at: u.At.UTC().Truncate(time.Microsecond), snapshot: u.Store.Snapshot()}
 	defer w.snapshot.Close()
 	if err := w.resolve(); err != nil {
@@ -118,18 +124,29 @@ func (w *updating) touch() error {
 		return nil
 	}
 	for _, f := range w.files {
-		switch w.Window.Query.Window.Tree.Over(statsOf(&f), w.values) {
+		switch w.Window.Query.Window.Tree.Over(Statistics(&f), w.values) {
 		case replacewhere.All:
 			w.all = append(w.all, f)
 		case replacewhere.Some:
 			w.some = append(w.some, f)
 		}
 	}
-	return nil
+	return w.notice()
 }
 
-// statsOf is what the store knows of a file, for the predicate.
-func statsOf(f *state.FileInfo) *replacewhere.Stats {
+// notice finds the statements that have changed rows from outside since an update took notice of them, and may have done so in the window (DM-04).
+func (w *updating) notice() error {
+	marks, err := w.snapshot.Marks(w.Plan.Table.Name)
+	for _, m := range marks {
+		if w.Window.Query.Window.Tree.Over(Statistics(&m), w.values) != replacewhere.Never {
+			w.seen = append(w.seen, m.Added)
+		}
+	}
+	return err
+}
+
+// Statistics is what the store knows of a file, for the predicate.
+func Statistics(f *state.FileInfo) *replacewhere.Stats {
 	s := &replacewhere.Stats{Rows: f.Rows}
 	for _, c := range f.Columns {
 		s.Columns = append(s.Columns, replacewhere.Column{Known: c.Known, Min: c.Min, Max: c.Max, Nulls: c.Nulls, NaN: c.NaN})
@@ -158,7 +175,7 @@ func (w *updating) issues() []eventlog.IncrementalizationIssue {
 	for _, i := range []struct {
 		name string
 		is   bool
-	}{{"FIRST_UPDATE", w.State.NextBatch() == 0}, {"REPLACE_WHERE_BACKFILL", w.Override}, {"REPLACE_WHERE_NOT_DETERMINISTIC", w.Window.Query.Window.Random}} {
+	}{{"FIRST_UPDATE", w.State.NextBatch() == 0}, {"EXTERNAL_CHANGE_IN_REPLACE_WINDOW", len(w.seen) > 0}, {"REPLACE_WHERE_BACKFILL", w.Override}, {"REPLACE_WHERE_NOT_DETERMINISTIC", w.Window.Query.Window.Random}} {
 		if i.is {
 			out = append(out, eventlog.IncrementalizationIssue{Type: i.name, Prevents: true})
 		}
@@ -171,7 +188,7 @@ func (w *updating) issues() []eventlog.IncrementalizationIssue {
 func (w *updating) swap() error {
 	began := time.Now()
 	number := w.State.NextBatch()
-	s := state.Swap{Base: w.base, Update: w.ID, Predicate: w.resolved, All: w.full, Cause: w.cause(), Advance: state.Advance{Time: w.at}, Finish: w.count}
+	s := state.Swap{Base: w.base, Update: w.ID, Predicate: w.resolved, All: w.full, Cause: w.cause(), Seen: w.seen, Advance: state.Advance{Time: w.at}, Finish: w.count}
 	if c := w.Window.Query.Window.Cluster; c >= 0 {
 		s.Cluster, s.Zone = w.Plan.Table.Fields[c].Name, w.Zone
 	}

@@ -66,7 +66,7 @@ func appended(t *testing.T, s *Store, limit int) (out []string) {
 	pos, err := table.Start(reader)
 	ok(t, err)
 	for !pos.Reached(table.End()) {
-		rows, r, err := table.ReadAppends(pos, batch.Limit{Rows: limit}, nil)
+		rows, r, err := table.ReadAppends(nil, pos, batch.Limit{Rows: limit}, nil)
 		ok(t, err)
 		if limit > 0 && rows.Len > limit || rows.Len == 0 {
 			t.Fatalf("%d rows at %v", rows.Len, pos)

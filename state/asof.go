@@ -95,7 +95,7 @@ func (s *Snapshot) ScanAt(table string, version int64, columns []string) (*Scan,
 	if err != nil {
 		return nil, err
 	}
-	return scan, s.between(scan, r.Instance, first, version+1)
+	return scan, s.between(scan, r.Instance, version, first, version+1)
 }
 
 // FilesAt lists the files that a table with windows had at a version, as Files does. VERSION_NOT_FOUND says that there is no such version, or not
@@ -126,7 +126,7 @@ func (s *Snapshot) filesAt(r *tableRecord, version int64) (out []*tableFile, err
 	return out, err
 }
 
-// at reports whether a table with windows had the file at a version.
+// at reports whether a table had the file at a version.
 func (f *tableFile) at(version int64) bool {
 	return f.added <= version && (f.removed == 0 || f.removed > version)
 }

@@ -24,9 +24,7 @@ func (s *Store) filesOf(r pebble.Reader, instance uint32) (live, past []*tableFi
 		}
 		return nil
 	})
-	slices.SortStableFunc(live, func(a, b *tableFile) int {
-		return cmp.Compare(a.first.At, b.first.At)*2 + cmp.Compare(a.first.Index, b.first.Index)
-	})
+	slices.SortStableFunc(live, byPlace)
 	slices.SortStableFunc(past, func(a, b *tableFile) int { return cmp.Compare(a.removed, b.removed) })
 	return live, past, err
 }

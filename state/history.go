@@ -73,17 +73,21 @@ func (t *Table) forget(b *pebble.Batch, past []*tableFile, v tableVersion) (gone
 	if gone.Before, err = t.versionBefore(v.time - t.record.History.age().Microseconds()); err != nil {
 		return gone, nil, err
 	}
+	needed := t.slowest()
 	var size pastSize
 	for _, f := range past {
 		size.add(f, 1)
 	}
 	live := max(v.bytes, t.bytesBefore(v))
-	for len(past) > 0 && (past[0].removed <= gone.Before || !t.record.History.holds(size, live)) {
+	for len(past) > 0 && past[0].removed <= needed && (past[0].removed <= gone.Before || !t.record.History.holds(size, live)) {
 		f := past[0]
 		must(b.Delete(fileKey(gone.instance, f.id), nil))
 		size.add(f, -1)
 		gone.Before, gone.Files, gone.Bytes = max(gone.Before, f.removed), gone.Files+1, gone.Bytes+f.size
 		gone.files, past = append(gone.files, f), past[1:]
+	}
+	if last := len(gone.files) - 1; last >= 0 && t.appends() { // what the table was before cannot be told any more
+		must(b.DeleteRange(idKey(kindCommit, gone.instance), commitKey(gone.instance, gone.files[last].removed), nil))
 	}
 	return gone, past, t.forgetUpdates(b, &gone)
 }
@@ -140,6 +144,17 @@ func (t *Table) forgetMore() error {
 	t.mu.Unlock()
 	t.store.forgot(gone)
 	return nil
+}
+
+// slowest is the commit that the slowest reader of an append table stands at: it reads what was there before statements that lie behind it.
+func (t *Table) slowest() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := t.version.version + 1
+	for _, r := range t.readers {
+		at = min(at, r.at.At)
+	}
+	return at
 }
 
 // versionBefore is the last version of the history that is older than a time, 0 when there is none.

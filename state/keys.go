@@ -35,6 +35,7 @@ const (
 	kindTrim       = 'w' // instance u32: trimRecord
 	kindFile       = 'i' // instance u32, epoch u64, number u32: fileRecord
 	kindUpdate     = 'u' // instance u32, version u64: updateRecord of a table with windows
+	kindMark       = 'z' // instance u32, version u64: fileRecord of the rows that a statement changed from outside
 	kindDigest     = 'x' // instance u32: digestRecord
 	kindChanges    = 'h' // instance u32, commit u64, ordinal u32: chunk of the change feed
 	kindCopy       = 'y' // instance u32, flow u32, ordinal u32: chunk of a new reader's first copy
@@ -112,6 +113,10 @@ func fileKey(instance uint32, f FileID) []byte {
 // parseFileKey is the file in a key, behind the instance.
 func parseFileKey(rest []byte) FileID {
 	return FileID{binary.BigEndian.Uint64(rest), binary.BigEndian.Uint32(rest[8:])}
+}
+
+func markKey(instance uint32, version int64) []byte {
+	return binary.BigEndian.AppendUint64(idKey(kindMark, instance), uint64(version))
 }
 
 func updateKey(instance uint32, version int64) []byte {

@@ -22,11 +22,14 @@ type Changes struct {
 // ReadAppends returns rows of an append table after from, within limit, at least one if there is any, and the range they
 // cover. columns names the columns wanted, in the order they come back; nil means all. Rows have positions (commit,
 // ordinal), Split 0. It does not wait: with nothing to read the range is empty.
-func (t *Table) ReadAppends(from batch.Position, limit batch.Limit, columns []string) (batch.Columns, batch.Range, error) {
+//
+// Rows that a statement has changed since f began to read come as they were appended; f may be nil for somebody who has just begun (D-34, DM-08).
+func (t *Table) ReadAppends(f *Flow, from batch.Position, limit batch.Limit, columns []string) (batch.Columns, batch.Range, error) {
 	r, err := t.reading(from, limit, columns)
 	if err != nil || r == nil {
 		return batch.Columns{}, batch.Range{}, err
 	}
+	r.since = t.since(f)
 	if err := r.commits(kindAppends); err != nil {
 		return batch.Columns{}, batch.Range{}, err
 	}
@@ -49,7 +52,7 @@ func (t *Table) ReadChanges(f *Flow, from batch.Position, limit batch.Limit, col
 		subscription = reader.readerRecord
 	}
 	t.mu.Unlock()
-	r.times = true
+	r.times, r.since = true, subscription.Since
 	switch {
 	case reader == nil || subscription.Copying:
 		err = fault.New(fault.InternalError, "flow %s does not read table %s", f.name, t.name)
@@ -77,6 +80,7 @@ type reading struct {
 	rows     int          // that may still be read
 	bytes    int64        // likewise; may be passed by one row
 	full     bool         // a limit was met
+	since    int64        // last commit that had changed rows when the reader began
 	times    bool         // fill out.Time
 	dec      *chunkDecoder
 	out      Changes
@@ -131,22 +135,38 @@ const (
 	maxReadBytes = 1 << 30
 )
 
-// commits reads chunks of commits from r.at on.
+// commits reads what was appended, or the change feed, from r.at on.
 func (r *reading) commits(kind byte) error {
-	s, id := r.t.store, r.record.Instance
-	if !r.at.Less(r.until) {
-		return nil
-	}
+	s := r.t.store
 	pin := s.files.pin()
 	defer s.files.unpin(pin)
-	files, it, err := r.look(kind)
-	if err != nil {
-		return s.readFailed(err)
+	for r.at.Less(r.until) && !r.full {
+		files, next, it, err := r.look(kind)
+		if err != nil {
+			return s.readFailed(err)
+		}
+		if next > 0 {
+			err = r.before(files, next)
+		} else {
+			err = r.current(kind, files, it)
+		}
+		if e := it.Close(); err == nil {
+			err = e
+		}
+		if next == 0 || err != nil {
+			return err
+		}
 	}
-	defer it.Close()
+	return nil
+}
+
+// current reads what the table has now, chunks behind files.
+func (r *reading) current(kind byte, files []*tableFile, it *pebble.Iterator) error {
+	s, id := r.t.store, r.record.Instance
 	if err := r.files(files); err != nil || r.full || !r.at.Less(r.until) {
 		return err
 	}
+	r.at = r.behind(r.at)
 	ok := it.SeekLT(chunkKey(kind, id, batch.Offset{At: r.at.At, Index: r.at.Index + 1})) || it.First()
 	for !r.full && r.at.Less(r.until) {
 		if !ok || r.at.Less(chunkAt(it.Key())) {
@@ -170,18 +190,21 @@ func (r *reading) commits(kind byte) error {
 	return nil
 }
 
-// look takes the files, and the chunks of the same moment.
-func (r *reading) look(kind byte) (files []*tableFile, it *pebble.Iterator, err error) {
+// look takes the files, and the chunks of the same moment. Where a statement that changed rows lies ahead, its commit is next, and the files are those
+// of before it.
+func (r *reading) look(kind byte) (files []*tableFile, next int64, it *pebble.Iterator, err error) {
 	r.t.mu.Lock()
 	defer r.t.mu.Unlock()
 	if kind == kindAppends {
-		files = r.t.live
+		if files, next = r.t.filesBefore(max(r.at.At, r.since)); next == 0 {
+			files = r.t.live
+		}
 	}
 	it, err = r.t.store.db.NewIter(&pebble.IterOptions{
 		LowerBound: chunkKey(kind, r.record.Instance, batch.Offset{At: r.at.At}),
 		UpperBound: chunkKey(kind, r.record.Instance, batch.Offset{At: r.last + 1}),
 	})
-	return files, it, err
+	return files, next, it, err
 }
 
 // missing says why there is no chunk where there should be one: retention was faster, or the store is damaged.

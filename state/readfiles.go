@@ -1,6 +1,69 @@
 package state
 
-import "sluice/batch"
+import (
+	"cmp"
+	"slices"
+
+	"sluice/batch"
+)
+
+// since is what the subscription of a flow says of it.
+func (t *Table) since(f *Flow) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f != nil && t.readers[f.record.ID] != nil {
+		return t.readers[f.record.ID].Since
+	}
+	return t.record.Rewritten
+}
+
+// before reads what was appended before the next statement that changed rows, as it was then: a reader sees each row once, whether it was
+// quick or slow.
+func (r *reading) before(files []*tableFile, next int64) error {
+	until := r.until
+	if bound := (batch.Offset{At: next}); bound.Less(until) {
+		r.until = bound
+	}
+	err := r.files(files)
+	if !r.full && err == nil {
+		r.at = r.until
+	}
+	r.until = until
+	return err
+}
+
+// filesBefore are the files that an append table had before the first statement behind a commit that changed rows, and the commit of that, 0 when
+// there is none. The table is locked.
+func (t *Table) filesBefore(commit int64) (files []*tableFile, next int64) {
+	for _, f := range t.past {
+		if f.removed > commit && (next == 0 || f.removed < next) {
+			next = f.removed
+		}
+	}
+	if next == 0 {
+		return nil, 0
+	}
+	for _, f := range slices.Concat(t.live, t.past) {
+		if f.added < next && (f.removed == 0 || f.removed >= next) {
+			files = append(files, f)
+		}
+	}
+	slices.SortFunc(files, byPlace)
+	return files, next
+}
+
+// byPlace is the order of the files of an append table.
+func byPlace(a, b *tableFile) int {
+	return cmp.Compare(a.first.At, b.first.At)*2 + cmp.Compare(a.first.Index, b.first.Index)
+}
+
+// behind is the first place that can have a row, behind what statements have left of the commits before it.
+func (r *reading) behind(at batch.Offset) batch.Offset {
+	if at.At <= r.record.Rewritten {
+		return batch.Offset{At: r.record.Rewritten + 1}
+	}
+	return at
+}
 
 // files reads what is wanted of the files of an append table, from r.at on.
 func (r *reading) files(files []*tableFile) error {
@@ -28,9 +91,12 @@ func (r *reading) file(f *tableFile, goesOn bool) error {
 	defer opened.close()
 	rows, err := opened.rows()
 	for at := 0; err == nil && at < rows.Len && !r.full && r.at.Less(r.until); {
-		start, to := placeOf(&rows, at), endOfCommit(&rows, at)
+		start, to := placeOf(&rows, at), endOfRun(&rows, at)
 		if start.At > r.at.At { // r.at is behind the last row of its commit
 			r.at = batch.Offset{At: r.at.At + 1}
+		}
+		if r.at.Less(start) && r.at.At <= r.record.Rewritten { // a statement has taken the rows between
+			r.at = start
 		}
 		if start != r.at {
 			return r.missing(nil)
@@ -55,11 +121,12 @@ func (r *reading) file(f *tableFile, goesOn bool) error {
 	return err
 }
 
-// endOfCommit is the first row after at that is of another commit.
-func endOfCommit(rows *batch.Columns, at int) int {
+// endOfRun is the first row after at that is of another commit, or does not follow the one before it.
+func endOfRun(rows *batch.Columns, at int) int {
 	commits := batch.Values[int64](&rows.Cols[len(rows.Cols)-2])
+	ordinals := batch.Values[int32](&rows.Cols[len(rows.Cols)-1])
 	to := at + 1
-	for to < rows.Len && commits[to] == commits[at] {
+	for to < rows.Len && commits[to] == commits[at] && ordinals[to] == ordinals[to-1]+1 {
 		to++
 	}
 	return to

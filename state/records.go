@@ -33,7 +33,8 @@ type tableRecord struct {
 	Schema      schema      `json:"schema"`
 	Feed        bool        `json:"feed,omitempty"`
 	History     History     `json:"history,omitzero"`
-	Floors      bool        `json:"floors,omitempty"` // floors lie under their own prefix too (D-30)
+	Rewritten   int64       `json:"rewritten,omitempty"` // of an append table: the last commit that changed rows of earlier ones; all of those are in files
+	Floors      bool        `json:"floors,omitempty"`    // floors lie under their own prefix too (D-30)
 	Fingerprint string      `json:"fingerprint,omitempty"`
 }
 
@@ -64,6 +65,7 @@ type readerRecord struct {
 	Feed    bool   `json:"feed"`
 	From    int64  `json:"from"`              // version the reader starts after; its copy shows the table then
 	Time    int64  `json:"time,omitempty"`    // batch time of that version
+	Since   int64  `json:"since,omitempty"`   // of an append table: the reader began when this was the last commit that had changed rows
 	Copied  int32  `json:"copied,omitempty"`  // rows of the copy
 	Cursor  []byte `json:"cursor,omitempty"`  // where an unfinished copy goes on
 	Copying bool   `json:"copying,omitempty"` // the copy is not finished

@@ -2,8 +2,10 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -30,6 +32,7 @@ func (s *Store) Reset(tables, flows []string, renewed ...string) error {
 		return err
 	}
 	defer renewals.end()
+	defer s.takeTurns(tables)() // a statement that changes one of them comes to its end (D-33)
 	s.sealing.Lock()
 	defer s.sealing.Unlock()
 	b := s.db.NewBatch()
@@ -76,6 +79,23 @@ func (s *Store) Reset(tables, flows []string, renewed ...string) error {
 	return s.afterReset(reset)
 }
 
+// takeTurns waits until it is the caller's turn to write each of some tables, as far as they are open.
+func (s *Store) takeTurns(names []string) (give func()) {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	var taken []*Table
+	for _, name := range slices.Compact(names) {
+		if t := s.openTable(name); t != nil && t.takeTurn(context.Background()) == nil {
+			taken = append(taken, t)
+		}
+	}
+	return func() {
+		for _, t := range taken {
+			t.giveTurn()
+		}
+	}
+}
+
 // resetTable moves a table to a new instance and deletes everything under the old one. The files that it had go to dropped.
 func (s *Store) resetTable(b *pebble.Batch, name string, dropped map[uint32][]*tableFile) error {
 	var r tableRecord
@@ -112,7 +132,7 @@ func (s *Store) generations() (map[string]uint64, error) {
 }
 
 // instanceKinds are the kinds of keys that begin with a table's instance.
-var instanceKinds = []byte{kindVersion, kindReader, kindCommit, kindTrim, kindDigest, kindAppends, kindChanges, kindCopy, kindRows, kindFloors, kindFile, kindUpdate}
+var instanceKinds = []byte{kindVersion, kindReader, kindCommit, kindTrim, kindDigest, kindAppends, kindChanges, kindCopy, kindRows, kindFloors, kindFile, kindUpdate, kindMark}
 
 func (s *Store) deleteInstance(b *pebble.Batch, instance uint32) {
 	for _, kind := range instanceKinds {

@@ -50,7 +50,7 @@ func ageOut(t *testing.T, every int64) {
 		if left := contents(t, s, spec.Name); int64(len(left)) != rows {
 			t.Errorf("a scan gives %d rows, the table says it has %d", len(left), rows)
 		}
-		if _, _, err := table.ReadAppends(slow.Position(), batch.Limit{}, nil); !fault.Of(err, fault.RowsTrimmed) {
+		if _, _, err := table.ReadAppends(nil, slow.Position(), batch.Limit{}, nil); !fault.Of(err, fault.RowsTrimmed) {
 			t.Errorf("a reader that stands before what is left gets %v", err)
 		}
 		late, err := s.Flow("late")

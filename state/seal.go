@@ -62,6 +62,35 @@ func (t *Table) seal(ctx context.Context, atLeast int64) error {
 	}
 	s.sealing.Lock() // a reset waits, and so does whoever else seals
 	defer s.sealing.Unlock()
+	if t.holds() {
+		return nil
+	}
+	return t.sealTail(ctx, atLeast)
+}
+
+// holds reports whether a statement rewrites files.
+func (t *Table) holds() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.held
+}
+
+// holdSealing writes the tail to files, and has none become files until the statement's end. It is the caller's turn.
+func (t *Table) holdSealing(ctx context.Context) error {
+	if t.store.o.Sealer == nil {
+		return fault.New(fault.InternalError, "nothing writes the files of table %s", t.name)
+	}
+	t.mu.Lock()
+	t.held = true
+	t.mu.Unlock()
+	t.store.sealing.Lock()
+	defer t.store.sealing.Unlock()
+	return t.sealTail(ctx, 1)
+}
+
+// sealTail writes the tail to files if it has so many bytes. The caller has the lock.
+func (t *Table) sealTail(ctx context.Context, atLeast int64) error {
+	s := t.store
 	x, snapshot := t.beginSealing(atLeast)
 	if x == nil {
 		return nil
@@ -108,12 +137,12 @@ func (t *Table) beginSealing(atLeast int64) (*sealing, *pebble.Snapshot) {
 // appends reports whether rows are only added to the table.
 func (t *Table) appends() bool { return t.record.Declared && !t.record.Keyed && !t.record.Replaced }
 
-// sealedTo is the last commit in files; the tail begins after it. Whole commits are sealed.
-func (t *Table) sealedTo() int64 {
-	if len(t.live) == 0 {
-		return 0
+// sealedTo is the last commit in files; the tail begins after it. Whole commits are sealed, and what a statement left of its table is files.
+func (t *Table) sealedTo() (commit int64) {
+	if len(t.live) > 0 {
+		commit = t.live[len(t.live)-1].last.At
 	}
-	return t.live[len(t.live)-1].last.At
+	return max(commit, t.record.Rewritten)
 }
 
 // commit takes the place of chunks by files, unless the table is not what it was.

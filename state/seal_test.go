@@ -116,7 +116,7 @@ func (w *twin) append(t *rapid.T) {
 func (w *twin) read(limit batch.Limit, commit bool) {
 	both(w, "a read", func(i int) string {
 		pos := w.readers[i].Position()
-		rows, r, err := w.table[i].ReadAppends(pos, limit, nil)
+		rows, r, err := w.table[i].ReadAppends(nil, pos, limit, nil)
 		ok(w, err)
 		if commit && len(r.Splits) > 0 {
 			ok(w, w.readers[i].Skip(Advance{Range: r}))
@@ -270,7 +270,7 @@ func TestTrimmedFilesGo(t *testing.T) {
 			first = s.Snapshot()
 		}
 		if n%3 == 0 {
-			_, r, err := table.ReadAppends(reader.Position(), batch.Limit{}, nil)
+			_, r, err := table.ReadAppends(nil, reader.Position(), batch.Limit{}, nil)
 			ok(t, err)
 			ok(t, reader.Skip(Advance{Range: r}))
 		}
@@ -285,7 +285,7 @@ func TestTrimmedFilesGo(t *testing.T) {
 	}
 	late, err := s.Flow("late")
 	ok(t, err)
-	if _, _, err := table.ReadAppends(late.Position(), batch.Limit{}, nil); !fault.Of(err, fault.RowsTrimmed) {
+	if _, _, err := table.ReadAppends(nil, late.Position(), batch.Limit{}, nil); !fault.Of(err, fault.RowsTrimmed) {
 		t.Errorf("a reader that stands before what is left gets %v", err)
 	}
 	scan, err := first.Scan(spec.Name, []string{"seq"}, 0, 1)

@@ -115,7 +115,7 @@ func (s *Snapshot) partOf(scan *Scan, instance uint32, part, parts int) error {
 		return err
 	}
 	n := last + 1 - first
-	return s.between(scan, instance, first+n*int64(part)/int64(parts), first+n*int64(part+1)/int64(parts))
+	return s.between(scan, instance, last, first+n*int64(part)/int64(parts), first+n*int64(part+1)/int64(parts))
 }
 
 // commits are the first and the last commit that an append table has; the first may be one that is still to come.
@@ -128,15 +128,17 @@ func (s *Snapshot) commits(instance uint32) (first, last int64, err error) {
 	return max(1, trimmed.first), v.version, err
 }
 
-// between has a scan read the commits from..to-1 of an append table: its files, and then its chunks.
-func (s *Snapshot) between(scan *Scan, instance uint32, from, to int64) error {
+// between has a scan read the commits from..to-1 of an append table as they were at a version: its files, and then its chunks.
+func (s *Snapshot) between(scan *Scan, instance uint32, version, from, to int64) error {
 	scan.from, scan.to = batch.Offset{At: from}, batch.Offset{At: to}
-	live, _, err := s.store.filesOf(s.db, instance)
+	live, past, err := s.store.filesOf(s.db, instance)
 	if err != nil {
 		return err
 	}
-	for _, f := range live {
-		if !f.last.Less(scan.from) && f.first.Less(scan.to) {
+	files := append(live, past...)
+	slices.SortStableFunc(files, byPlace)
+	for _, f := range files {
+		if f.at(version) && !f.last.Less(scan.from) && f.first.Less(scan.to) {
 			scan.files = append(scan.files, f)
 		}
 	}

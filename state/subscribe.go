@@ -117,6 +117,7 @@ func (t *Table) subscription(f *Flow, feed bool) (r readerRecord, known bool, er
 	_, standing := position.Find(t.name)
 	r = readerRecord{Flow: f.name, Feed: feed}
 	if !feed {
+		r.Since = t.record.Rewritten
 		return r, false, t.reachable(at)
 	}
 	if standing {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"sluice/batch"
 	"sluice/fault"
 )
@@ -37,6 +39,9 @@ type Swap struct {
 	Predicate              string
 	RowsRemoved, RowsAdded int64
 
+	// Seen are the marks that the update has taken notice of, and that end with it (DM-04).
+	Seen []int64
+
 	// Finish is called when all rows were read, before the commit: it sets what is known only then, the counts of rows and those of Advance. It
 	// may be nil.
 	Finish func(*Swap)
@@ -58,6 +63,17 @@ func (f *Flow) Swap(ctx context.Context, t *Table, s Swap) (version int64, err e
 	if !t.record.Replaced {
 		return 0, fault.New(fault.InternalError, "table %s is not one with windows", t.name)
 	}
+	if s.All && t.record.Renewing && t.version.version == s.Base {
+		return f.renew(ctx, t, &s)
+	}
+	return t.swap(ctx, &s, func(b *pebble.Batch) error {
+		_, err := f.commit(b, s.Advance, true, false)
+		return err
+	})
+}
+
+// swap writes what comes, and makes the new version with commit. It is the caller's turn.
+func (t *Table) swap(ctx context.Context, s *Swap, commit func(*pebble.Batch) error) (version int64, err error) {
 	if t.version.version != s.Base {
 		return 0, fault.New(fault.WriteConflict, "table %s has version %d, the update was computed from %d", t.name, t.version.version, s.Base)
 	}
@@ -67,21 +83,18 @@ func (f *Flow) Swap(ctx context.Context, t *Table, s Swap) (version int64, err e
 	case s.All && !t.record.Renewing:
 		return 0, fault.New(fault.WriteConflict, "the full refresh of table %s is not ordered any more", t.name)
 	}
-	if s.All {
-		return f.renew(ctx, t, &s)
-	}
 	removed, err := t.liveFiles(s.Remove)
 	if err != nil {
 		return 0, err
 	}
-	w, err := t.writeSwap(ctx, &s, &t.record.Schema, t.live, removed)
+	w, err := t.writeSwap(ctx, s, &t.record.Schema, t.live, removed)
 	if err != nil {
 		return 0, err
 	}
 	if s.Finish != nil {
-		s.Finish(&s)
+		s.Finish(s)
 	}
-	if err := t.commitSwap(f, &s, w.gone, w.added); err != nil {
+	if err := t.commitSwap(s, w.gone, w.added, commit); err != nil {
 		w.abandon()
 		return 0, err
 	}
@@ -118,12 +131,14 @@ func (t *Table) arranged(s *schema, rows *batch.Columns, fields []batch.Field) (
 }
 
 // commitSwap commits a swap whose files are written.
-func (t *Table) commitSwap(f *Flow, s *Swap, removed, added []*tableFile) error {
+func (t *Table) commitSwap(s *Swap, removed, added []*tableFile, commit func(*pebble.Batch) error) error {
 	b := t.store.db.NewBatch()
 	defer b.Close()
+	for _, version := range s.Seen {
+		must(b.Delete(markKey(t.record.Instance, version), nil))
+	}
 	if len(removed) == 0 && len(added) == 0 {
-		_, err := f.commit(b, s.Advance, true, false)
-		return err
+		return commit(b)
 	}
 	id, v := t.record.Instance, t.version
 	v.version, v.time = v.version+1, micros(s.Advance.Time)
@@ -157,7 +172,7 @@ func (t *Table) commitSwap(f *Flow, s *Swap, removed, added []*tableFile) error 
 	if err != nil {
 		return err
 	}
-	if _, err := f.commit(b, s.Advance, true, false); err != nil {
+	if err := commit(b); err != nil {
 		return err
 	}
 	t.mu.Lock()

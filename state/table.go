@@ -44,6 +44,7 @@ type Table struct {
 	store     *Store
 	name      string
 	turn      chan struct{} // holds one token: whose turn it is to write takes it
+	whole     chan struct{} // likewise of those who read the table before they change it: updates and DML (D-33)
 	scratch   scratch       // of the writer whose turn it is
 	digester  *digester     // likewise; nil while no digest is kept
 	floors    floors        // likewise
@@ -60,7 +61,8 @@ type Table struct {
 	trimmed     trimRecord
 	digest      *digest.Sum  // of the rows, where it is kept
 	live        []*tableFile // that the table has; of an append table in the order of their rows
-	past        []*tableFile // that older versions have, in the order of their removal; of a table with windows
+	past        []*tableFile // that older versions have, in the order of their removal
+	held        bool         // a statement rewrites files, so that none is sealed
 	sealedBytes int64        // of an append table: bytes of its commits that are in files
 	feedFirst   int64        // first commit the change feed still has
 	trimmedAt   int64        // rows written in all when something was trimmed last
@@ -141,8 +143,9 @@ func (s *Store) table(name string) (*Table, error) {
 	if t := s.tables[name]; t != nil {
 		return t, nil
 	}
-	t := &Table{store: s, name: name, turn: make(chan struct{}, 1), changed: make(chan struct{}), readers: map[uint32]*tableReader{}}
+	t := &Table{store: s, name: name, turn: make(chan struct{}, 1), whole: make(chan struct{}, 1), changed: make(chan struct{}), readers: map[uint32]*tableReader{}}
 	t.turn <- struct{}{}
+	t.whole <- struct{}{}
 	t.floors.table = t
 	if _, err := readJSON(s, s.db, nameKey(kindTable, name), &t.record); err != nil {
 		return nil, err
@@ -415,6 +418,17 @@ func (t *Table) takeTurn(ctx context.Context) error {
 		return t.gone
 	}
 	return nil
+}
+
+// Exclude waits until nobody else computes a change from the rows of the table: updates and statements come one after the other, in the
+// order in which they ask (D-33, DM-O2). The caller calls end once.
+func (t *Table) Exclude(ctx context.Context) (end func(), err error) {
+	select {
+	case <-t.whole:
+		return func() { t.whole <- struct{}{} }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (t *Table) giveTurn() { t.turn <- struct{}{} }

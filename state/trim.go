@@ -124,6 +124,9 @@ func (t *Table) trimFeed(b *pebble.Batch, low int64) {
 // trimAppends removes the commits before first: their chunks, and files that have no others. Of a file that has both nobody sees the rows
 // that are gone.
 func (t *Table) trimAppends(b *pebble.Batch, first int64) (dropped droppedFiles, err error) {
+	if first <= t.record.Rewritten {
+		return t.trimFiles(b, first), nil
+	}
 	id := t.record.Instance
 	v, err := t.store.get(t.store.db, commitKey(id, first-1))
 	if err != nil || v == nil {
@@ -145,6 +148,40 @@ func (t *Table) trimAppends(b *pebble.Batch, first int64) (dropped droppedFiles,
 	must(b.Set(idKey(kindTrim, id), r.encode(), nil))
 	t.trimmed = r
 	return dropped, nil
+}
+
+// trimFiles is trimAppends where statements have changed rows since: what the commits had is not what they have, so that whole files go.
+func (t *Table) trimFiles(b *pebble.Batch, first int64) (dropped droppedFiles) {
+	id, r := t.record.Instance, t.trimmed
+	if len(t.live) == 0 || t.live[0].first.At < r.first {
+		return dropped // of the first file some rows have gone already
+	}
+	dropped.instance = id
+	rows := int64(0)
+	for i, f := range t.live {
+		next := first
+		if i+1 < len(t.live) {
+			next = min(first, t.live[i+1].first.At)
+		}
+		if f.last.At >= next {
+			break
+		}
+		r.first, rows = next, rows+f.rows
+		dropped.files = t.live[:i+1]
+	}
+	if rows == 0 {
+		return dropped
+	}
+	for _, f := range dropped.files {
+		must(b.Delete(fileKey(id, f.id), nil))
+	}
+	t.live = t.live[len(dropped.files):]
+	r.bytes += (t.version.bytes - r.bytes) * rows / (t.version.rows - r.rows)
+	r.rows += rows
+	must(b.DeleteRange(idKey(kindCommit, id), commitKey(id, r.first), nil))
+	must(b.Set(idKey(kindTrim, id), r.encode(), nil))
+	t.trimmed = r
+	return dropped
 }
 
 // trimOld removes the commits of an append table that are older than its retention allows at the given time. It is

@@ -59,14 +59,22 @@ func (t *Table) Begin(ctx context.Context) (*Writer, error) {
 	if err := t.takeTurn(ctx); err != nil {
 		return nil, err
 	}
-	if f := t.store.failure.Load(); f != nil {
+	w, err := t.writer()
+	if err != nil {
 		t.giveTurn()
+	}
+	return w, err
+}
+
+// writer begins a batch. It is the caller's turn.
+func (t *Table) writer() (*Writer, error) {
+	if f := t.store.failure.Load(); f != nil {
 		return nil, f
 	}
 	w := &Writer{t: t, b: t.store.db.NewBatch(pebble.WithInitialSizeBytes(t.scratch.batch), pebble.WithMaxRetainedSizeBytes(t.store.keptBatch())), s: &t.scratch, schema: &t.record.Schema, version: t.version, commit: t.version.version + 1}
 	if t.record.Keyed {
 		if err := t.floors.prepare(); err != nil {
-			w.Abort()
+			w.drop()
 			return nil, err
 		}
 	}
@@ -95,10 +103,15 @@ func (w *Writer) Abort() {
 }
 
 func (w *Writer) end() {
+	w.drop()
+	w.t.giveTurn()
+}
+
+// drop gives up the batch's memory.
+func (w *Writer) drop() {
 	w.done = true
 	w.s.batch = max(w.s.batch, min(w.t.store.keptBatch(), w.b.Len()))
 	_ = w.b.Close()
-	w.t.giveTurn()
 }
 
 // Committed is what a commit did.

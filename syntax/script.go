@@ -1,6 +1,10 @@
 package syntax
 
-import "sluice/fault"
+import (
+	"strings"
+
+	"sluice/fault"
+)
 
 // InsertStatement is INSERT INTO [TABLE] target [(columns) | BY NAME] query (DM-01, DM-06). VALUES is a query.
 type InsertStatement struct {
@@ -51,6 +55,29 @@ func (*DescribeHistory) statement() {}
 // ParseScript reads the statements of a script that is run against the tables of a pipeline, as ParseFile reads those of a definition file.
 func ParseScript(file, text string) ([]Statement, fault.List) {
 	return Options{}.parseStatements(file, text, (*parser).scriptStatement)
+}
+
+// ParseScriptStatement reads one statement of a script. at is the place of its first character.
+func ParseScriptStatement(text string, at Pos) (Statement, fault.List) {
+	return parseOne(Options{}, text, at, (*parser).scriptStatement)
+}
+
+// Part is the text of one statement, and where it begins.
+type Part struct {
+	Pos  Pos
+	Text string
+}
+
+// SplitScript cuts a script at its semicolons. Parts without a statement are left out.
+func SplitScript(file, text string) (out []Part, problems fault.List) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	tokens, problems := lex(text, Pos{File: file}, Options{})
+	for _, part := range split(tokens) {
+		if first := part[0]; first.kind != end {
+			out = append(out, Part{first.pos, strings.TrimSpace(text[first.from:part[len(part)-1].from])})
+		}
+	}
+	return out, problems
 }
 
 // scriptStatement reads what a script has: queries, DML, REFRESH, ALTER of a schedule, DESCRIBE HISTORY. Definitions stand in the files of a pipeline.

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,20 +41,7 @@ func queryDaemon(ctx context.Context, client *admin.Client, sql string) (t table
 	if err != nil {
 		return t, err
 	}
-	defer result.Close()
-	for _, column := range result.Columns {
-		t.columns = append(t.columns, column.Name)
-	}
-	for {
-		row, err := result.Next()
-		if err == io.EOF {
-			return t, nil
-		}
-		if err != nil {
-			return t, err
-		}
-		t.add(row)
-	}
+	return resultTable(result)
 }
 
 // queryStore runs a query in this process. One of two engines works, with half of the memory that the daemon may use: the
@@ -77,26 +62,7 @@ func queryStore(ctx context.Context, store *state.Store, p *plan.Pipeline, sql s
 	if err != nil {
 		return t, err
 	}
-	defer rows.Close()
-	for _, column := range rows.Columns() {
-		t.columns = append(t.columns, column.Name)
-	}
-	for {
-		lines, _, err := rows.Next(ctx)
-		if err == io.EOF {
-			return t, nil
-		}
-		if err != nil {
-			return t, err
-		}
-		for line := range strings.Lines(string(lines)) {
-			var row []json.RawMessage
-			if err := json.Unmarshal([]byte(line), &row); err != nil {
-				return t, err
-			}
-			t.add(row)
-		}
-	}
+	return rowsTable(ctx, rows)
 }
 
 // add appends a row of JSON values.

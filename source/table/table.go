@@ -79,7 +79,7 @@ func (s *Source) Read(ctx context.Context, from batch.Position, limit batch.Limi
 		return batch.Columns{}, batch.Range{}, nil, nil
 	}
 	if !s.Feed {
-		rows, r, err := s.Table.ReadAppends(from, limit, s.stored)
+		rows, r, err := s.Table.ReadAppends(s.Flow, from, limit, s.stored)
 		return rows, r, nil, err
 	}
 	changes, r, err := s.Table.ReadChanges(s.Flow, from, limit, s.stored)
