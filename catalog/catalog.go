@@ -137,6 +137,12 @@ type Read struct {
 	refused bool // its options have problems
 }
 
+// Short reports whether a REPLACE WHERE flow may compute its window although what is read may have lost rows of it (D-11).
+func (r *Read) Short() bool {
+	g, ok := r.Options.Given(optAllowShort)
+	return ok && r.Options.Bool(g.Name)
+}
+
 // Title is how messages call what is read. A source whose name is a secret (D-54) has none.
 func (r *Read) Title() string {
 	switch {

@@ -99,7 +99,13 @@ var streamOptions = option.Set{
 	deadLetterSpec,
 }
 
+// tableOptions stand behind WITH of a table that a REPLACE WHERE flow reads.
+var tableOptions = option.Set{
+	{Name: optAllowShort, Kind: option.Bool, Default: "false", Doc: "Compute the window although the table may have lost rows of it by its retention (D-11)."},
+}
+
 const (
+	optAllowShort        = "allow_short_source" // of sources that have it, and of tables
 	optReadChangeFeed    = "readChangeFeed"
 	optSkipChangeCommits = "skipChangeCommits"
 )

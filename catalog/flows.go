@@ -26,6 +26,11 @@ func (b *builder) checkFlow(f *Flow) {
 	if f.Body.Query == nil || f.Body.Kind == syntax.ReplaceWhere {
 		return
 	}
+	for _, r := range f.Reads {
+		if g, ok := r.Options.Given(optAllowShort); ok {
+			b.report(fault.InvalidOption, g.Pos, "%s is about the windows of REPLACE WHERE flows, and %s is a flow of another kind", optAllowShort, f.Name)
+		}
+	}
 	b.input(f)
 	if f.Input != nil {
 		b.deadLetters(f)

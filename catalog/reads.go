@@ -61,17 +61,29 @@ func (b *builder) noTable(f *Flow, ref *syntax.TableName, id string) *fault.Erro
 
 // streamOptions reads what stands behind WITH.
 func (b *builder) streamOptions(r *Read, ref *syntax.TableName) {
-	if !r.Stream && len(ref.With) > 0 {
-		b.report(fault.UnknownOption, ref.With[0].Pos, "%s is not read as a stream, so it takes no options", r.Table.Display).WithHint("write STREAM(%s) WITH (...)", r.Table.Display)
-		return
-	}
 	args, set := given(ref.With), streamOptions
+	if !r.Stream {
+		for _, a := range args {
+			if !strings.EqualFold(a.Name, optAllowShort) {
+				b.report(fault.UnknownOption, a.Pos, "%s is not read as a stream, so it has no option %q", r.Table.Display, a.Name).WithHint("write STREAM(%s) WITH (...)", r.Table.Display)
+				return
+			}
+		}
+		set = tableOptions
+	}
 	if asksForLetters(args) {
 		set = union(set, b.letterOptions())
 	}
-	values, problems := set.Parse("STREAM("+r.Table.Display+")", args, ref.Pos)
+	name := r.Table.Display
+	if r.Stream {
+		name = "STREAM(" + name + ")"
+	}
+	values, problems := set.Parse(name, args, ref.Pos)
 	b.Problems = append(b.Problems, problems...)
 	r.Options, r.refused = values, len(problems) > 0
+	if !r.Stream {
+		return
+	}
 	r.Feed = values.Bool(optReadChangeFeed)
 	r.Mode = modeOf(values)
 	if r.Feed && values.Bool(optSkipChangeCommits) {

@@ -26,6 +26,7 @@ type Outside struct {
 type outside struct {
 	plan        *plan.Source
 	from, until batch.Position
+	gaps        []source.Gap
 
 	mu      sync.Mutex // scans of it are opened by several threads
 	scanned bool
@@ -44,7 +45,7 @@ func (w *updating) begin() error {
 		s := &outside{plan: &w.Window.Sources[i]}
 		w.sources = append(w.sources, s)
 		if same := ends[identity(s.plan)]; same != nil {
-			s.from, s.until = same.from, same.until
+			s.from, s.until, s.gaps = same.from, same.until, same.gaps
 			continue
 		}
 		ends[identity(s.plan)] = s
@@ -74,7 +75,12 @@ func (w *updating) bound(s *outside) (err error) {
 	if s.from, err = in.Start(w.ctx); err != nil {
 		return err
 	}
-	s.until, err = in.End(w.ctx)
+	if s.until, err = in.End(w.ctx); err != nil {
+		return err
+	}
+	if topic, ok := in.Source.(source.Trimming); ok {
+		s.gaps, err = topic.Trimmed(w.ctx, s.from)
+	}
 	return err
 }
 

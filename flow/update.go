@@ -77,6 +77,9 @@ func (u *Update) Run(ctx context.Context) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
+	if err := w.covered(); err != nil {
+		return err
+	}
 	w.announce()
 	return w.swap()
 }

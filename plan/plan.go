@@ -122,13 +122,15 @@ type Input struct {
 // Lookup is a table of the pipeline joined as of the batch's start.
 type Lookup struct {
 	Table *Table
-	Read  int // index in Query.Reads
+	Read  int  // index in Query.Reads
+	Short bool // of a REPLACE WHERE flow: it may have lost rows of the window (D-11)
 }
 
 // Source is a source outside of the pipeline that a REPLACE WHERE flow reads in each update, from its start to where it ends then (RW-07).
 type Source struct {
 	Input
-	Read int // index in Query.Reads
+	Read  int  // index in Query.Reads
+	Short bool // it may have lost records of the window (D-11)
 }
 
 // Action is what a violated expectation does.

@@ -80,16 +80,21 @@ func (p *planner) window(f *flow, out *Flow, projection dialect.Projection) (*Wi
 		w := &Window{Predicate: syntax.PrintExpr(e), Query: query, zone: p.Zone, table: out.Table, where: where, under: under}
 		for i, r := range query.Reads {
 			if read := f.scope.sources[r.Relation]; read != nil {
-				s := Source{Input: p.input(f.decl, read), Read: i}
+				s := Source{Input: p.input(f.decl, read), Read: i, Short: read.Short()}
 				s.Columns = f.scope.columns(r)
 				w.Sources = append(w.Sources, s)
 				continue
 			}
-			w.Lookups = append(w.Lookups, Lookup{Table: f.scope.lookups[r.Relation], Read: i})
+			w.Lookups = append(w.Lookups, Lookup{Table: f.scope.lookups[r.Relation], Read: i, Short: short(f, r.Relation)})
 		}
 		return w, nil
 	}
 	return under(f.decl.Body.Predicate)
+}
+
+// short reports whether a mention of a table says that it may have lost rows of the window.
+func short(f *flow, r *dialect.Relation) bool {
+	return slices.ContainsFunc(f.decl.Reads, func(read *catalog.Read) bool { return f.scope.relations[read.Ref] == r && read.Short() })
 }
 
 // cluster is the column by which the rows of a flow's table are laid, where the table says so.

@@ -89,28 +89,36 @@ func (p *Predicate) outcomes(s *Stats, values []Value) outcomes {
 	return c.compare(p.Op, s.Rows, &values[p.Value])
 }
 
-// days is what is known of the days of a TIMESTAMP. Local time runs backwards where clocks are set back, by less than a day; in UTC it
-// does not.
+// days is what is known of the days of a TIMESTAMP. Local time runs backwards where clocks are set back, so that a later instant may have an
+// earlier day; not in UTC.
 func (c *Column) days(zone *time.Location) Column {
 	out := *c
 	if c.Min == nil || c.Max == nil {
 		return out
 	}
-	slack := int64(1)
-	if zone == time.UTC {
-		slack = 0
+	first, last := instantOf(c.Min).In(zone), instantOf(c.Max).In(zone)
+	low, high := dayOf(first), dayOf(last)
+	if _, end := first.ZoneBounds(); !end.IsZero() { // the first instant after the clock is set
+		low = min(low, dayOf(end))
 	}
-	out.Min, out.Max = dayKey(dayOf(c.Min, zone)-slack), dayKey(dayOf(c.Max, zone)+slack)
+	if start, _ := last.ZoneBounds(); !start.IsZero() { // and the last one before
+		high = max(high, dayOf(start.Add(-time.Microsecond).In(zone)))
+	}
+	out.Min, out.Max = dayKey(low), dayKey(high)
 	return out
 }
 
 const dayMicros = 24 * 60 * 60 * 1_000_000
 
-// dayOf is the local day of a TIMESTAMP's key, counted from 1970.
-func dayOf(key []byte, zone *time.Location) int64 {
-	at := int64(binary.BigEndian.Uint64(key[1:]) ^ 1<<63)
-	_, offset := time.UnixMicro(at).In(zone).Zone()
-	at += int64(offset) * 1_000_000
+// instantOf is the TIMESTAMP with a key.
+func instantOf(key []byte) time.Time {
+	return time.UnixMicro(int64(binary.BigEndian.Uint64(key[1:]) ^ 1<<63))
+}
+
+// dayOf is the local day of a time, counted from 1970.
+func dayOf(t time.Time) int64 {
+	_, offset := t.Zone()
+	at := t.UnixMicro() + int64(offset)*1_000_000
 	day := at / dayMicros
 	if at%dayMicros < 0 {
 		day--

@@ -92,6 +92,7 @@ type TableInfo struct {
 	Rows        int64
 	KeyCount    int64 // keyed tables
 	Bytes       int64 // of rows and keys, before compression
+	Trimmed     int64 // rows that its retention has removed
 	FeedRows    int64 // rows ever added to the change feed
 	Feed        bool
 	Digest      *digest.Sum // of the rows, nil where it is not kept (D-29)
@@ -376,7 +377,7 @@ func (t *Table) Info() TableInfo {
 
 func (r *tableRecord) info(name string, v tableVersion, trimmed trimRecord) TableInfo {
 	i := TableInfo{Name: name, Keyed: r.Keyed, Replaced: r.Replaced, Renewing: r.Renewing, Fields: r.Schema.fields(), Keys: r.Keys, Generation: r.Generation, Version: v.version,
-		Rows: v.rows - trimmed.rows, KeyCount: v.keys, Bytes: v.bytes - trimmed.bytes, FeedRows: v.feed, Feed: r.Feed, Fingerprint: r.Fingerprint}
+		Rows: v.rows - trimmed.rows, Trimmed: trimmed.rows, KeyCount: v.keys, Bytes: v.bytes - trimmed.bytes, FeedRows: v.feed, Feed: r.Feed, Fingerprint: r.Fingerprint}
 	if r.Sequence != nil {
 		i.Sequence = r.Sequence.typ()
 	}

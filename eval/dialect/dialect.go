@@ -7,6 +7,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sluice/batch"
@@ -39,6 +40,17 @@ func (r *Relation) Identifier(name string) string {
 		return name
 	}
 	return fmt.Sprintf("%s#%d", name, same+1)
+}
+
+// Columns are all of the relation: its fields, then the members of hidden ones, which are called "_metadata.x".
+func (r *Relation) Columns() []batch.Field {
+	out := slices.Clone(r.Fields)
+	for _, h := range r.Hidden {
+		for _, m := range h.Type.Fields {
+			out = append(out, batch.Field{Name: h.Name + "." + m.Name, Type: m.Type})
+		}
+	}
+	return out
 }
 
 // Scope finds what a table or a table function in FROM names.

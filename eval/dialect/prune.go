@@ -219,7 +219,7 @@ func (p *pruning) over(u *use, columns []held) *replacewhere.Predicate {
 			if h.stored != leaf.Column || h.column.source != u || h.column.parent != nil || h.column.part != nil {
 				continue
 			}
-			at := slices.IndexFunc(u.relation.Fields, func(f batch.Field) bool { return f.Name == h.column.read })
+			at := slices.IndexFunc(u.relation.Columns(), func(f batch.Field) bool { return f.Name == h.column.read })
 			if at < 0 {
 				continue
 			}

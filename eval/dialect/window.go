@@ -34,7 +34,7 @@ type Window struct {
 	Values    int                     // how many of its columns are values
 	Random    bool                    // two looks at one row may have different verdicts
 	Cluster   int                     // the column that rows come sorted by; -1: they do not
-	// Sources are parallel to the statement's Reads: a predicate over the columns of the relation, with the values of Tree. A row for which
+	// Sources are parallel to the statement's Reads: a predicate over the Columns of the relation, with the values of Tree. A row for which
 	// it is not TRUE makes no row for which the predicate is: it need not be read (RW-03). Nil is not known.
 	Sources []*replacewhere.Predicate
 	where   syntax.Expr

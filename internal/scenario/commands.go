@@ -202,6 +202,11 @@ func produce(ctx context.Context, w *world, a *words) (string, error) {
 		return "", err
 	}
 	how.partition = int32(partition)
+	if at := a.value("time", ""); at != "" {
+		if how.time, err = time.Parse(time.RFC3339Nano, at); err != nil {
+			return "", err
+		}
+	}
 	times, err := a.number("times", 1)
 	if err != nil {
 		return "", err

@@ -18,7 +18,7 @@
 //	                                                               declares the pipeline; the input is SQL. Digests are kept of two tables
 //	                                                               of three, or of those that say so
 //	topic NAME [partitions=N] | topic NAME delete | trim=OFFSET    makes, deletes or shortens a topic
-//	produce TOPIC [key=MEMBER] [times=N] [literal] [headers=(NAME:VALUE, NAME)] [partition=N] [in=TRANSACTION]
+//	produce TOPIC [key=MEMBER] [times=N] [literal] [headers=(NAME:VALUE, NAME)] [partition=N] [time=T] [in=TRANSACTION]
 //	                                                               one JSON document a line; "null" alone is a null value. With "literal" a line is a
 //	                                                               Go string literal. A header without a value is null. A transaction is begun
 //	                                                               by its first record

@@ -64,6 +64,7 @@ type producing struct {
 	key     string // the member whose text is the record's key
 	literal bool   // lines are Go string literals
 	headers []kgo.RecordHeader
+	time    time.Time // zero: now
 
 	partition   int32  // where all go, or -1
 	transaction string // the open one they are part of, or ""
@@ -97,7 +98,7 @@ func (w *world) produce(ctx context.Context, name, lines string, how producing) 
 	var records []*kgo.Record
 	for line := range strings.Lines(lines) {
 		line = strings.TrimSuffix(line, "\n")
-		r := &kgo.Record{Topic: name, Partition: int32(t.records) % t.partitions, Headers: how.headers}
+		r := &kgo.Record{Topic: name, Partition: int32(t.records) % t.partitions, Headers: how.headers, Timestamp: how.time}
 		if how.literal {
 			if line, err = strconv.Unquote(line); err != nil {
 				return fmt.Errorf("the value %s: %w", line, err)

@@ -27,6 +27,7 @@ func Options() option.Set {
 		{Name: "endingOffsetsByTimestamp", Edit: option.AtStart, Doc: "The same for each partition, as JSON. Not for streams."},
 		{Name: "failOnDataLoss", Edit: option.Idle, Kind: option.Bool, Default: "true", Doc: "false means the same as allow_data_loss => true."},
 		{Name: "allow_data_loss", Edit: option.Idle, Kind: option.Bool, Default: "false", Doc: "Go on at the start of the log when records are gone before they were read, and record the gap (D-6)."},
+		{Name: "allow_short_source", Edit: option.Idle, Kind: option.Bool, Default: "false", Doc: "Of a REPLACE WHERE flow: compute the window although the topic may have lost records of it (D-11)."},
 		{Name: "on_null_value", Kind: option.Enum, Values: []string{"ignore", "error", "keep"}, Default: "ignore", Doc: "Records without a value: left out and counted, bad records, or (only without format) rows whose value is NULL (D-5)."},
 		{Name: "maxOffsetsPerTrigger", Edit: option.Idle, Kind: option.Int, Doc: "Most records of one batch."},
 		{Name: "maxBytesPerTrigger", Edit: option.Idle, Kind: option.Size, Doc: "Size after which a batch is closed."},
