@@ -39,6 +39,14 @@ func (d *Daemon) Execute(ctx context.Context, s admin.Statement) (admin.Rows, er
 	return x.Execute(ctx, s)
 }
 
+// NewExecutor runs statements over the open store of a stopped pipeline: what depends on the order of work on one engine, the rest on the other (D-22). now
+// is the time that they have, emit is told what they change.
+func NewExecutor(p *plan.Pipeline, store *state.Store, ordered *eval.Engine, parallel func() (*eval.Engine, error), now func() time.Time, emit eventlog.Listener) *Executor {
+	return &Executor{plan: p, store: store, ordered: ordered, parallel: parallel, now: now, emit: emit, refresh: func(context.Context, *syntax.Refresh) (admin.Rows, error) {
+		return nil, fault.New(fault.InternalError, "a stopped pipeline is refreshed by a run")
+	}}
+}
+
 // OpenExecutor opens the store of a stopped pipeline for statements. It has half of the memory that the daemon may use: the other half is for what
 // is read and printed.
 func OpenExecutor(p *plan.Pipeline) (x *Executor, err error) {

@@ -374,7 +374,9 @@ func (e *UserAction) Origin() Origin { return Origin{} }
 func (e *UserAction) String() string {
 	text := strings.TrimSpace("user action: " + e.Action + " " + strings.Join(e.Names, ", "))
 	if c := e.Change; c != nil {
-		text += fmt.Sprintf(": %d rows go, %d come, %d of %d files are rewritten", c.Removed, c.Added, c.Rewritten, c.Files)
+		if text += fmt.Sprintf(": %d rows go, %d come", c.Removed, c.Added); c.Files > 0 {
+			text += fmt.Sprintf(", %d of %d files are rewritten", c.Rewritten, c.Files)
+		}
 	}
 	return text
 }

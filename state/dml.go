@@ -97,17 +97,14 @@ func (d *DML) Swap(ctx context.Context, s Swap) (version int64, err error) {
 	})
 }
 
-// insertInTail is how many bytes of new rows go to the tail of an append table. More of them become a file.
-const insertInTail = 1 << 20
-
-// Insert adds rows to the table, in one commit.
+// Insert adds rows to the table, in one commit. Few rows go to the tail of an append table; more than Options.InsertAt become files.
 func (d *DML) Insert(ctx context.Context, s Swap) (version int64, err error) {
 	if !d.t.appends() {
 		return d.Swap(ctx, s)
 	}
 	pieces := &pieces{}
 	size := int64(0)
-	for size < insertInTail || d.t.store.o.Sealer == nil {
+	for size < d.t.store.o.InsertAt || d.t.store.o.Sealer == nil {
 		rows, err := s.Rows[0].Next()
 		if err != nil {
 			return 0, err

@@ -44,7 +44,7 @@ func (t *Table) filesBefore(commit int64) (files []*tableFile, next int64) {
 		return nil, 0
 	}
 	for _, f := range slices.Concat(t.live, t.past) {
-		if f.added < next && (f.removed == 0 || f.removed >= next) {
+		if f.first.At < next && f.added < next && (f.removed == 0 || f.removed >= next) {
 			files = append(files, f)
 		}
 	}
@@ -55,6 +55,14 @@ func (t *Table) filesBefore(commit int64) (files []*tableFile, next int64) {
 // byPlace is the order of the files of an append table.
 func byPlace(a, b *tableFile) int {
 	return cmp.Compare(a.first.At, b.first.At)*2 + cmp.Compare(a.first.Index, b.first.Index)
+}
+
+// byName is the order of the keys of files.
+func byName(a, b *tableFile) int {
+	if c := cmp.Compare(a.id.Epoch, b.id.Epoch); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.id.Number, b.id.Number)
 }
 
 // behind is the first place that can have a row, behind what statements have left of the commits before it.
@@ -97,6 +105,9 @@ func (r *reading) file(f *tableFile, goesOn bool) error {
 		}
 		if r.at.Less(start) && r.at.At <= r.record.Rewritten { // a statement has taken the rows between
 			r.at = start
+			if !r.at.Less(r.until) {
+				return nil
+			}
 		}
 		if start != r.at {
 			return r.missing(nil)

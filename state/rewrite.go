@@ -149,6 +149,7 @@ func (t *Table) commitRewrite(s *Swap, removed, added []*tableFile, sum *digest.
 	id, v, record := t.record.Instance, t.version, t.record
 	v.version, v.time = v.version+1, micros(s.Advance.Time)
 	past := slices.Clone(t.past)
+	slices.SortFunc(removed, byName) // as filesOf gives them
 	for _, f := range removed {
 		after := *f
 		after.removed = v.version

@@ -26,6 +26,7 @@ type Options struct {
 	Files        string              // folder of those files, as the Sealer knows it; "" is files in Dir
 	FilesFS      vfs.FS              // the disk it is on; nil is FS
 	SealAt       int64               // bytes of the tail of an append table at which it is written to files; 0 is 128 MiB
+	InsertAt     int64               // bytes of rows that a statement adds to an append table which do not go to its tail, but to a file; 0 is 1 MiB
 	RowGroup     int64               // bytes in memory that a file takes while it is written, about; 0 is 8 MiB
 	FileSize     int64               // bytes in memory of the rows of a file, about; 0 is 128 MiB
 	SliceSize    int64               // bytes in memory up to which slices of a table with windows share a file (D-26); 0 is an eighth of FileSize
@@ -53,6 +54,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.FeedAhead, 4<<20)
 	setDefault(&o.KeptEvents, 100_000)
 	setDefault(&o.SealAt, 128<<20)
+	setDefault(&o.InsertAt, 1<<20)
 	setDefault(&o.FileSize, 128<<20)
 	setDefault(&o.SliceSize, max(o.FileSize/8, 1))
 	setDefault(&o.RowGroup, 8<<20)

@@ -50,6 +50,7 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 	"table":    showTable,
 	"digest":   showDigests,
 	"query":    func(ctx context.Context, w *world, a *words) (string, error) { return w.rows(ctx, a.input) },
+	"sql":      runSQL,
 	"sink":     showSink,
 	"letters":  showLetters,
 	"batches":  showBatches,

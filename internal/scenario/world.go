@@ -3,7 +3,6 @@ package scenario
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"sluice/admin"
 	"sluice/catalog"
 	"sluice/daemon"
 	"sluice/eval"
@@ -192,31 +192,9 @@ func (w *world) looked() {
 // rows runs a query and returns its rows, sorted, under a line with the names of its columns.
 func (w *world) rows(ctx context.Context, sql string) (text string, err error) {
 	err = w.look(func(s *state.Store) error {
-		result, err := daemon.Query(ctx, s, w.engine, w.engine, w.plan.Zone, sql)
-		if err != nil {
-			return err
-		}
-		defer result.Close()
-		var names []string
-		for _, c := range result.Columns() {
-			names = append(names, c.Name)
-		}
-		var lines []string
-		for {
-			some, _, err := result.Next(ctx)
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return err
-			}
-			for line := range strings.Lines(string(some)) {
-				lines = append(lines, cells(line))
-			}
-		}
-		slices.Sort(lines)
-		text = strings.Join(append([]string{strings.Join(names, " ")}, lines...), "\n")
-		return nil
+		var err error
+		text, err = w.answered(ctx, func() (admin.Rows, error) { return daemon.Query(ctx, s, w.engine, w.engine, w.plan.Zone, sql) })
+		return err
 	})
 	return text, err
 }
