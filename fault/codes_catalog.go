@@ -97,7 +97,6 @@ var (
 // Codes of what Lakeflow has and Sluice does not have yet: refused by name.
 var (
 	NoAutoCDC           = define("UNSUPPORTED_FEATURE.AUTO_CDC", User, AfterChange, "A flow is an AUTO CDC flow.")
-	NoReplaceWhere      = define("UNSUPPORTED_FEATURE.REPLACE_WHERE", User, AfterChange, "`processor test` is asked to rehearse a pipeline with a REPLACE WHERE flow.")
 	NoBatchQuarantine   = define("UNSUPPORTED_FEATURE.REPLACE_WHERE_QUARANTINE", User, AfterChange, "A REPLACE WHERE flow reads a source with mode => 'QUARANTINE'.")
 	NoReplacedDigest    = define("UNSUPPORTED_FEATURE.REPLACE_WHERE_DIGEST", User, AfterChange, "A digest is to be kept of a REPLACE WHERE table.")
 	NoReplaceWhereFeed  = define("UNSUPPORTED_FEATURE.REPLACE_WHERE_CHANGE_FEED", User, AfterChange, "A flow reads the changes of a REPLACE WHERE table.")

@@ -18,6 +18,7 @@ type Case struct {
 	Plan   *plan.Pipeline   // as the user wrote it; it is not changed
 	Topics map[string]Topic // what stands in each topic that is read
 	Files  map[string]File  // what stands in for the files of a read_files path, by the path as it is written there
+	Now    time.Time        // of the updates of REPLACE WHERE flows in all runs; the present when it is zero
 	Expect *Expect          // nil when the only question is whether order matters
 	At     fault.Pos        // where it is written; not valid for one that is put together from flags
 }
@@ -60,13 +61,13 @@ func (c *Case) Check() error {
 	var problems fault.List
 	read := map[string]bool{}
 	for _, f := range c.Plan.Flows {
-		switch f.Input.Kind {
-		case plan.FromTables:
-			problems = append(problems, fault.New(fault.NoReplaceWhere, "the flow %s is a REPLACE WHERE flow, which a rehearsal does not know yet", f.Name).At(f.Pos))
-		case plan.FromKafka:
-			problems = append(problems, c.checkTopics(f, read)...)
-		case plan.FromFiles:
-			read[f.Input.Options.String("path")] = true
+		for _, in := range f.Inputs() {
+			switch in.Kind {
+			case plan.FromKafka:
+				problems = append(problems, c.checkTopics(f, in, read)...)
+			case plan.FromFiles:
+				read[in.Options.String("path")] = true
+			}
 		}
 	}
 	for _, name := range sorted(c.Topics) {
@@ -82,10 +83,10 @@ func (c *Case) Check() error {
 	return tidy(problems).Err()
 }
 
-// checkTopics looks for the samples of a flow and notes which topics it reads.
-func (c *Case) checkTopics(f *plan.Flow, read map[string]bool) (problems fault.List) {
-	topics := f.Input.Options.List("subscribe")
-	if pattern := f.Input.Options.String("subscribePattern"); pattern != "" {
+// checkTopics looks for the samples of a flow's source and notes which topics it reads.
+func (c *Case) checkTopics(f *plan.Flow, in *plan.Input, read map[string]bool) (problems fault.List) {
+	topics := in.Options.List("subscribe")
+	if pattern := in.Options.String("subscribePattern"); pattern != "" {
 		for name := range c.Topics {
 			if matches(pattern, name) {
 				topics = append(topics, name)

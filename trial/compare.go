@@ -60,6 +60,11 @@ func cutOff(p *plan.Pipeline, ref *outcome) map[*plan.Table][]string {
 		if f.Input.Table != nil {
 			cut[f.Table] = append(cut[f.Table], cut[f.Input.Table]...)
 		}
+		if f.Window != nil {
+			for _, l := range f.Lookups {
+				cut[f.Table] = append(cut[f.Table], cut[l.Table]...)
+			}
+		}
 	}
 	return cut
 }

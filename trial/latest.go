@@ -28,17 +28,19 @@ const drainTimeout = 10 * time.Second
 func Latest(ctx context.Context, p *plan.Pipeline, n int, have map[string]Topic) (map[string]Topic, error) {
 	topics := maps.Clone(have)
 	for _, f := range p.Flows {
-		v, wanted := connection(f, topics)
-		if !wanted {
-			continue
-		}
-		found, err := latest(ctx, kafka.Config{Options: v, Stream: true, Bootstrap: p.Servers, DrainTimeout: drainTimeout}, n)
-		if err != nil {
-			return nil, option.NewMask(f.Secrets...).Error(err) // D-54
-		}
-		for name, t := range found {
-			if _, ok := topics[name]; !ok {
-				topics[name] = t
+		for _, in := range f.Inputs() {
+			v, wanted := connection(in, topics)
+			if !wanted {
+				continue
+			}
+			found, err := latest(ctx, kafka.Config{Options: v, Stream: true, Bootstrap: p.Servers, DrainTimeout: drainTimeout}, n)
+			if err != nil {
+				return nil, option.NewMask(f.Secrets...).Error(err) // D-54
+			}
+			for name, t := range found {
+				if _, ok := topics[name]; !ok {
+					topics[name] = t
+				}
 			}
 		}
 	}
@@ -67,19 +69,19 @@ func LatestValues(ctx context.Context, given []option.Given, servers string, n i
 	return values, nil
 }
 
-// connection are the options of a flow's source that say where its topics are, without those that have a sample; wanted says that
+// connection are the options of a source that say where its topics are, without those that have a sample; wanted says that
 // some are left.
-func connection(f *plan.Flow, have map[string]Topic) (v option.Values, wanted bool) {
-	if f.Input.Kind != plan.FromKafka {
+func connection(in *plan.Input, have map[string]Topic) (v option.Values, wanted bool) {
+	if in.Kind != plan.FromKafka {
 		return v, false
 	}
 	own := append(client.Options(client.Consumer), option.Spec{Name: "subscribePattern"})
-	v = f.Input.Options.Without(func(name string) bool { return !own.Has(name) })
+	v = in.Options.Without(func(name string) bool { return !own.Has(name) })
 	v = v.With(option.Given{Name: "on_null_value", Value: "keep"})
 	if v.Has("subscribePattern") {
 		return v, true
 	}
-	left := slices.DeleteFunc(f.Input.Options.List("subscribe"), func(topic string) bool { _, ok := have[topic]; return ok })
+	left := slices.DeleteFunc(in.Options.List("subscribe"), func(topic string) bool { _, ok := have[topic]; return ok })
 	return v.With(option.Given{Name: "subscribe", Value: strings.Join(left, ",")}), len(left) > 0
 }
 

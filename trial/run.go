@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -13,6 +14,7 @@ import (
 	"sluice/eventlog"
 	"sluice/fault"
 	"sluice/internal/broker"
+	"sluice/internal/disk"
 	"sluice/plan"
 	"sluice/state"
 )
@@ -97,7 +99,8 @@ func (w *world) session(ctx context.Context) (again bool, err error) {
 	s.soft, s.hard = soft, hard
 	s.daemon, err = daemon.Start(ctx, daemon.Options{
 		Plan: w.plan, Engine: w.engine, Log: slog.New(slog.DiscardHandler), Listen: s.hear, OpenSink: s.openSink, Fatal: s.broke,
-		Store: func(o *state.Options) { o.FS = w.disk },
+		Store: w.onDisk,
+		Now:   func() time.Time { return w.Now },
 	})
 	if err != nil {
 		return false, err
@@ -228,5 +231,12 @@ func (s *session) reset() error {
 
 // store opens the store of a stopped daemon.
 func (w *world) store(readOnly bool) (*state.Store, error) {
-	return state.Open(state.Options{Dir: w.plan.Storage, FS: w.disk, Pipeline: w.plan.Name, ReadOnly: readOnly})
+	o := state.Options{Dir: w.plan.Storage, Pipeline: w.plan.Name, ReadOnly: readOnly}
+	w.onDisk(&o)
+	return state.Open(o)
+}
+
+// onDisk has a store on the disk in memory, the files of its tables too.
+func (w *world) onDisk(o *state.Options) {
+	o.FS, o.Sealer = w.disk, disk.NewMirror(w.disk, w.engine, w.engine.Files())
 }

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,17 +30,23 @@ type sandbox struct {
 	harm   Harm
 	engine *eval.Engine
 	files  map[string]string // where the content of Files stands, by path
-	dir    string            // of those files; "" without any
+	dir    string            // of those files, and of copies of files of tables
 }
 
 func newSandbox(c *Case, harm Harm) (*sandbox, error) {
 	own := *c // what is refused is rehearsed, and sent nowhere
 	own.Plan = c.Plan.WithoutLetters()
+	if own.Now.IsZero() {
+		own.Now = time.Now().UTC().Truncate(time.Second)
+	}
 	s := &sandbox{Case: &own, harm: harm, files: map[string]string{}}
 	var err error
-	memory := daemon.Split(c.Plan.Settings.MemoryLimit).Engine
-	if s.engine, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: memory, Zone: c.Plan.Zone}); err != nil {
+	if s.dir, err = os.MkdirTemp("", "processor-test-"); err != nil {
 		return nil, err
+	}
+	memory := daemon.Split(c.Plan.Settings.MemoryLimit).Engine
+	if s.engine, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: memory, Zone: c.Plan.Zone, Files: filepath.Join(s.dir, "tables")}); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.dir))
 	}
 	if err := s.writeFiles(); err != nil {
 		s.close()
@@ -49,11 +56,8 @@ func newSandbox(c *Case, harm Harm) (*sandbox, error) {
 }
 
 // writeFiles puts what stands in for files into a folder of the system's for temporary ones.
-func (s *sandbox) writeFiles() (err error) {
-	if len(s.Files) == 0 {
-		return nil
-	}
-	if s.dir, err = os.MkdirTemp("", "processor-test-"); err != nil {
+func (s *sandbox) writeFiles() error {
+	if err := os.Mkdir(s.engine.Files(), 0o700); err != nil {
 		return err
 	}
 	for i, path := range sorted(s.Files) {
@@ -78,9 +82,7 @@ func (s *sandbox) named(e *fault.Error) *fault.Error {
 
 func (s *sandbox) close() {
 	_ = s.engine.Close() // holds nothing that could be lost
-	if s.dir != "" {
-		_ = os.RemoveAll(s.dir)
-	}
+	_ = os.RemoveAll(s.dir)
 }
 
 // Batches of the reference run end where the records do.
@@ -109,6 +111,14 @@ func (s *sandbox) harmless(brokers []string, limit int) *plan.Pipeline {
 	for _, flow := range s.Plan.Flows {
 		f := *flow
 		f.Input.Options = s.options(&flow.Input, p.Servers)
+		if flow.Window != nil {
+			w := *flow.Window
+			w.Sources = slices.Clone(w.Sources)
+			for i := range w.Sources {
+				w.Sources[i].Options = s.options(&w.Sources[i].Input, p.Servers)
+			}
+			f.Window = &w
+		}
 		if f.Sink != nil {
 			f.Sink = sinks[f.Sink]
 		}

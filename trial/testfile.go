@@ -20,6 +20,7 @@ import (
 //
 //	name: the newest state of an order
 //	configuration: {zone: Europe/Berlin}         # as by --set
+//	now: 2026-01-10T08:00:00Z                    # time of the updates of REPLACE WHERE flows; the present without it
 //	topics:
 //	  orders:
 //	    partitions: 3                            # in the reference run; 1, or as many as the records say
@@ -44,13 +45,14 @@ type Test struct {
 	Configuration map[string]string
 	Places        map[string]fault.Pos // of its entries
 
+	now    time.Time
 	topics map[string]Topic
 	files  map[string]File
 	expect *expected
 }
 
 var (
-	testKeys   = []string{"name", "configuration", "topics", "files", "expect"}
+	testKeys   = []string{"name", "configuration", "now", "topics", "files", "expect"}
 	topicKeys  = []string{"partitions", "values", "records", "file"}
 	recordKeys = []string{"key", "value", "partition", "timestamp", "headers", "base64"}
 	fileKeys   = []string{"lines", "file"}
@@ -96,6 +98,9 @@ func (r *testReader) read(root ast.Node) {
 		for _, c := range r.mapping(e.Value, "configuration") {
 			r.test.Configuration[c.Key], r.test.Places[c.Key] = r.text(c.Value, "configuration "+c.Key), c.Pos
 		}
+	}
+	if e, ok := fields["now"]; ok {
+		r.test.now = r.time(e, "now")
 	}
 	if e, ok := fields["topics"]; ok {
 		for _, t := range r.mapping(e.Value, "topics") {
@@ -199,10 +204,7 @@ func (r *testReader) record(n ast.Node) (out Record) {
 		out.Partition = r.number(e.Value, "partition")
 	}
 	if e, ok := fields["timestamp"]; ok {
-		var err error
-		if out.Time, err = time.Parse(time.RFC3339Nano, r.text(e.Value, "timestamp")); err != nil {
-			r.report(e.Pos, "timestamp is not a time").WithHint("write it as 2026-01-31T12:00:00Z")
-		}
+		out.Time = r.time(e, "timestamp")
 	}
 	if e, ok := fields["headers"]; ok {
 		for _, h := range r.mapping(e.Value, "headers") {
@@ -210,6 +212,14 @@ func (r *testReader) record(n ast.Node) (out Record) {
 		}
 	}
 	return out
+}
+
+func (r *testReader) time(e strictyaml.Entry, what string) time.Time {
+	at, err := time.Parse(time.RFC3339Nano, r.text(e.Value, what))
+	if err != nil {
+		r.report(e.Pos, "%s is not a time", what).WithHint("write it as 2026-01-31T12:00:00Z")
+	}
+	return at
 }
 
 // content is what stands in for the files of a path.
@@ -239,7 +249,7 @@ func inFolder(dir, path string) string {
 
 // Case is the test for a pipeline that was planned with the test's configuration.
 func (t *Test) Case(p *plan.Pipeline) (*Case, error) {
-	c := &Case{Name: t.Name, Plan: p, Topics: t.topics, Files: t.files, At: fault.Pos{File: t.Path, Line: 1, Column: 1}}
+	c := &Case{Name: t.Name, Plan: p, Topics: t.topics, Files: t.files, Now: t.now, At: fault.Pos{File: t.Path, Line: 1, Column: 1}}
 	if t.expect == nil {
 		return c, nil
 	}

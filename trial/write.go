@@ -21,6 +21,7 @@ import (
 func (r *reducer) file() ([]byte, error) {
 	w := r.writer("Found by processor test: in this order the result is another one than in the order of the sample.", r.how())
 	w.line(0, "name: %s", quote(r.Name+", reduced"))
+	w.now(r.Case)
 	w.inputs(arrange(r.Topics, r.best, r.kept), r.Files)
 	only := &comparison{}
 	for _, t := range r.Plan.Tables {
@@ -60,6 +61,7 @@ func (r *reducer) how() string {
 func (s *sandbox) record(ref *outcome, c *comparison) ([]byte, error) {
 	w := s.writer("Written by processor test --save: samples, and what came out of them.")
 	w.line(0, "name: %s", quote(s.Name))
+	w.now(s.Case)
 	w.inputs(s.Topics, s.Files)
 	err := w.outcome(ref, c)
 	return w.Bytes(), err
@@ -71,6 +73,13 @@ func (s *sandbox) writer(comments ...string) *writer {
 		w.line(0, "# %s", c)
 	}
 	return w
+}
+
+// now writes the time of updates, where there are any.
+func (w *writer) now(c *Case) {
+	if slices.ContainsFunc(c.Plan.Flows, func(f *plan.Flow) bool { return f.Window != nil }) {
+		w.line(0, "now: %s", c.Now.UTC().Format(time.RFC3339Nano))
+	}
 }
 
 // inputs writes what a pipeline is fed with.
@@ -125,7 +134,9 @@ func (w *writer) outcome(o *outcome, of *comparison) error {
 
 // readsTime reports whether the times of records matter to a flow.
 func readsTime(f *plan.Flow) bool {
-	return slices.ContainsFunc(f.Input.Columns, func(c source.Column) bool { return c.Meta == "timestamp" })
+	return slices.ContainsFunc(f.Inputs(), func(in *plan.Input) bool {
+		return slices.ContainsFunc(in.Columns, func(c source.Column) bool { return c.Meta == "timestamp" })
+	})
 }
 
 // writer writes a test file.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,7 @@ import (
 type testFlags struct {
 	samples   []string
 	last      int
+	now       string
 	shuffle   int
 	kill      int
 	dup       string
@@ -57,6 +59,7 @@ and the store are in memory, sinks are replaced. Exit code 0: all the same; 1: s
 	flags := c.Flags()
 	flags.StringArrayVar(&f.samples, "sample", nil, "TOPIC=FILE: records of a topic, a value or a whole record (topic cat --records) a line; may be repeated")
 	flags.IntVar(&f.last, "last", 0, "take the last so many records of every real topic without a --sample; reads only")
+	flags.StringVar(&f.now, "now", "", "time of the updates of REPLACE WHERE flows, such as 2026-01-31T12:00:00Z, of records that no test file has (default: the present)")
 	flags.IntVar(&f.shuffle, "shuffle", 10, "runs in shuffled orders; the order within a Kafka key stays")
 	flags.IntVar(&f.kill, "kill", 2, "crashes in each of these runs")
 	flags.StringVar(&f.dup, "dup", "20%", "share of the batches after which a flow into a keyed table reads everything again")
@@ -229,6 +232,12 @@ func (a *app) testCase(p *plan.Pipeline, file string) (*trial.Case, error) {
 // sampled is the case that flags make.
 func (f *testFlags) sampled(ctx context.Context, p *plan.Pipeline) (*trial.Case, error) {
 	c := &trial.Case{Name: p.Name, Plan: p, Topics: map[string]trial.Topic{}}
+	if f.now != "" {
+		var err error
+		if c.Now, err = time.Parse(time.RFC3339Nano, f.now); err != nil {
+			return nil, usage{fmt.Errorf("--now takes a time such as 2026-01-31T12:00:00Z, not %q", f.now)}
+		}
+	}
 	for _, text := range f.samples {
 		topic, file, ok := strings.Cut(text, "=")
 		if _, twice := c.Topics[topic]; !ok || topic == "" || file == "" || twice {
