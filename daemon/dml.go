@@ -154,6 +154,28 @@ func (d *dml) whole(rows *batch.Columns) error {
 	return d.edit.Touch(rows)
 }
 
+// laid is the column by which the rows of a REPLACE WHERE table lie in its files (D-26), -1 for none: rows that come from outside are sorted by it, as those
+// of its flow are. Rows that a number with a fraction decides about are not: sorting would take the signs of its zeros.
+func (d *dml) laid() int {
+	for _, f := range d.plan.Flows {
+		if f.Table != d.table || f.Window == nil {
+			continue
+		}
+		at := f.Window.Query.Window.Cluster
+		if at >= 0 && d.fields[at].Type.Kind != batch.Float && d.fields[at].Type.Kind != batch.Double {
+			return at
+		}
+	}
+	return -1
+}
+
+// lie says that the rows of a swap are sorted by a column.
+func (d *dml) lie(s *state.Swap, column int) (err error) {
+	s.Cluster = d.fields[column].Name
+	s.Zone, err = time.LoadLocation(d.plan.Zone)
+	return err
+}
+
 // swap is what the state is told of the statement.
 func (d *dml) swap(rows ...state.Rows) state.Swap {
 	return state.Swap{Rows: rows, Cause: d.kind, Predicate: d.where, Advance: state.Advance{Time: d.at},

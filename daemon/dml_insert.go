@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -36,6 +37,14 @@ func (d *dml) insert(s *syntax.InsertStatement) error {
 	if err != nil {
 		return err
 	}
+	by := d.laid()
+	if by >= 0 && targets[by].From >= 0 {
+		if !a.Output[targets[by].From].Type.Equal(targets[by].Field.Type) {
+			by = -1 // the order of what is stored may be another one
+		} else if c, err = d.sorted(s, a.Output, targets, targets[by].From); err != nil {
+			return err
+		}
+	}
 	engine, err := d.engine(c.Unordered)
 	if err != nil {
 		return err
@@ -49,8 +58,32 @@ func (d *dml) insert(s *syntax.InsertStatement) error {
 		return err
 	}
 	defer rows.Close()
-	_, err = d.edit.Insert(d.ctx, d.swap(&insertedRows{d, rows}))
+	swap := d.swap(&insertedRows{d, rows})
+	if by >= 0 {
+		if err := d.lie(&swap, by); err != nil {
+			return err
+		}
+	}
+	_, err = d.edit.Insert(d.ctx, swap)
 	return err
+}
+
+// sorted is the query with its rows in the order of one of its columns.
+func (d *dml) sorted(s *syntax.InsertStatement, output []batch.Field, targets []dialect.Target, by int) (*dialect.Compiled, error) {
+	at := s.Query.Pos
+	outer := &syntax.Select{Pos: at}
+	alias := &syntax.Alias{Name: ident("q")}
+	for i := range output {
+		name := fmt.Sprint("c", i)
+		alias.Columns = append(alias.Columns, ident(name))
+		outer.Items = append(outer.Items, syntax.SelectItem{Expr: column(name)})
+	}
+	outer.From = []syntax.TableRef{&syntax.SubqueryRef{Pos: at, Query: withDefaults(s.Query), Alias: alias}}
+	a, err := d.analyse(&syntax.Query{Pos: at, Body: outer, OrderBy: []syntax.OrderItem{{Expr: column(fmt.Sprint("c", by))}}})
+	if err != nil {
+		return nil, err
+	}
+	return d.compile(a, targets)
 }
 
 // insertedRows counts the rows that come. It is a state.Rows.

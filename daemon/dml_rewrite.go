@@ -49,6 +49,7 @@ type rewriter struct {
 	compiled *dialect.Compiled // gives the rows as they are, the new values of matching ones, places, and the verdict
 	columns  []int             // of the table's: those that are set
 	placed   bool              // rows have places: the table is an append table
+	laid     int               // the column by which rows come sorted; -1: they do not
 }
 
 // verdict is the column that says whether a row matches; no column of a table has its name (D-9).
@@ -61,7 +62,10 @@ func (r *rewriter) run() error {
 	if err := r.assignments(); err != nil {
 		return err
 	}
-	r.placed = !r.table.Replaced
+	r.placed, r.laid = !r.table.Replaced, -1
+	if !r.placed {
+		r.laid = r.dml.laid()
+	}
 	r.relation = &dialect.Relation{Name: r.table.Display, Handle: "_target", Fields: optional(r.fields)}
 	if r.placed {
 		r.relation.Hidden = state.Placed()
@@ -103,6 +107,11 @@ func (r *rewriter) commit(s state.Swap) error {
 		return nil
 	}
 	s.Remove, s.Rows, r.rewritten = kept, rows, len(kept)
+	if r.laid >= 0 {
+		if err := r.lie(&s, r.laid); err != nil {
+			return err
+		}
+	}
 	_, err := r.edit.Swap(r.ctx, s)
 	return err
 }
@@ -181,7 +190,24 @@ func (r *rewriter) query() *syntax.Query {
 	for _, f := range r.relation.Hidden {
 		q.OrderBy = append(q.OrderBy, syntax.OrderItem{Expr: column(f.Name)})
 	}
+	if r.laid >= 0 {
+		q.OrderBy = append(q.OrderBy, syntax.OrderItem{Expr: r.afterwards(r.laid)})
+	}
 	return q
+}
+
+// afterwards is a column as it is after the statement.
+func (r *rewriter) afterwards(at int) syntax.Expr {
+	old := column(r.fields[at].Name)
+	i := slices.Index(r.columns, at)
+	if i < 0 {
+		return old
+	}
+	value := r.set[i].Value
+	if value == nil { // DEFAULT
+		value = &syntax.Literal{Kind: syntax.NullLiteral}
+	}
+	return &syntax.Case{Pos: value.Position(), Whens: []syntax.When{{If: column(verdict), Then: value}}, Else: old}
 }
 
 // qualified is a column of the table itself.
@@ -213,6 +239,9 @@ func (r *rewriter) compile() error {
 		next++
 	}
 	for _, at := range r.columns {
+		if at == r.laid && !a.Output[next].Type.Equal(r.relation.Fields[at].Type) {
+			r.laid = -1 // the order of what is stored may be another one
+		}
 		targets = append(targets, dialect.Target{Field: r.relation.Fields[at], From: next})
 		next++
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -144,4 +146,72 @@ func TestUpdateAndDelete(t *testing.T) {
 			t.Errorf("newest has %s", got)
 		}
 	})
+}
+
+// What docs/sql.md shows runs, and does what it says.
+func TestStatementsOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sql.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "## Statements that change tables\n\n```sql\n")
+	script, _, found := strings.Cut(section, "```")
+	if !found {
+		t.Fatal("the page has no such section")
+	}
+	everywhere(t, changed, changedFiles, func(t *testing.T, s *site, ready func(string, func() bool)) {
+		ready("the window", func() bool {
+			return strings.Count(s.sums(), "\n") == 2 && s.csv("SELECT count(*) AS n FROM newest") == "n\n2"
+		})
+		if code, out := s.verb("sql", "-e", script); code != exitOK {
+			t.Fatalf("exit %d\n%s", code, out)
+		}
+		if got, want := s.csv("SELECT d, k, s FROM daily WHERE d < DATE '2026-01-08' ORDER BY d"), "d,k,s\n2026-01-02,by hand,\n2026-01-03,,\n2026-01-05,A,198"; got != want {
+			t.Errorf("daily has\n%s", got)
+		}
+	})
+}
+
+// D-33, DM-O2: statements on one table, beside each other, beside updates of it and beside flows that append to it, come one after the other: none is lost,
+// none sees half of another, and no update has to be computed again for one.
+func TestStatementsTakeTurns(t *testing.T) {
+	s := local(t, changed, changedFiles)
+	s.sets = append(s.sets, "--set", "pipelines.trigger.interval=20ms")
+	d := s.start()
+	s.until("the window", func() bool { return strings.Count(s.sums(), "\n") == 2 })
+	var all sync.WaitGroup
+	for n := range 4 {
+		all.Go(func() {
+			for i := range 5 {
+				for _, sql := range []string{"UPDATE raw SET v = v + 1", fmt.Sprintf("INSERT INTO daily VALUES (DATE '2025-01-01', 'x', %d)", n*5+i), "UPDATE daily SET s = s + 100 WHERE k = 'x'"} {
+					if code, out := s.verb("sql", "-e", sql); code != exitOK {
+						t.Errorf("%s: exit %d\n%s", sql, code, out)
+					}
+				}
+			}
+		})
+	}
+	all.Go(func() {
+		for i := range 5 {
+			text := fmt.Sprintf("{\"d\":\"2026-01-09\",\"k\":\"c\",\"v\":%d}\n", 1000*i)
+			if err := os.WriteFile(filepath.Join(s.dir, "later.json"), []byte(text), 0o600); err != nil {
+				t.Error(err)
+			}
+			if err := os.Rename(filepath.Join(s.dir, "later.json"), filepath.Join(s.dir, "in", fmt.Sprintf("later%d.json", i))); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	all.Wait()
+	s.until("the files that came meanwhile", func() bool { return s.csv("SELECT count(*) AS n FROM raw") == "n\n8" })
+	if got := s.csv("SELECT sum(v) AS v FROM raw WHERE v < 1000 AND k <> 'c'"); got != "v\n166" { // 106 and 20 for each of three rows
+		t.Errorf("raw has %s", got)
+	}
+	if got := s.csv("SELECT count(*) AS n, sum(s % 100) AS s, min(s) >= 100 AS all FROM daily WHERE k = 'x'"); got != "n,s,all\n20,190,true" {
+		t.Errorf("daily has %s", got)
+	}
+	if _, out := s.verb("events", "-o", "json"); strings.Contains(out, "WRITE_CONFLICT") {
+		t.Error("an update was computed again")
+	}
+	d.stop(exitOK)
 }
