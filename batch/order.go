@@ -44,7 +44,16 @@ func EncodeKeysAfter(dst *Keys, head int, cols ...*Column) {
 // AppendKey appends row i of the columns to b as EncodeKeys encodes it.
 func AppendKey(b []byte, cols []*Column, i int) []byte {
 	for _, c := range cols {
-		b = appendOrdered(b, c, i)
+		b = appendOrdered(b, c, i, false)
+	}
+	return b
+}
+
+// AppendExact appends row i of the columns to b so that rows have equal bytes if and only if nobody can tell them apart: it is AppendKey with the
+// sign of a zero kept, so that -0.0 sorts below 0.0 (D-28). All NaNs are one.
+func AppendExact(b []byte, cols []*Column, i int) []byte {
+	for _, c := range cols {
+		b = appendOrdered(b, c, i, true)
 	}
 	return b
 }
@@ -56,7 +65,8 @@ const (
 	orderedValue = 2
 )
 
-func appendOrdered(b []byte, c *Column, i int) []byte {
+// appendOrdered appends a value. signed keeps -0.0 apart from 0.0.
+func appendOrdered(b []byte, c *Column, i int, signed bool) []byte {
 	if c.IsNull(i) {
 		return append(b, orderedNull)
 	}
@@ -73,9 +83,9 @@ func appendOrdered(b []byte, c *Column, i int) []byte {
 	case BigInt, Timestamp, TimestampNTZ:
 		return binary.BigEndian.AppendUint64(b, uint64(Values[int64](c)[i])^1<<63)
 	case Float:
-		return binary.BigEndian.AppendUint32(b, orderedFloat32(Values[float32](c)[i]))
+		return binary.BigEndian.AppendUint32(b, orderedFloat32(Values[float32](c)[i], signed))
 	case Double:
-		return binary.BigEndian.AppendUint64(b, orderedFloat64(Values[float64](c)[i]))
+		return binary.BigEndian.AppendUint64(b, orderedFloat64(Values[float64](c)[i], signed))
 	case Decimal:
 		if c.Type.Precision <= 18 {
 			return binary.BigEndian.AppendUint64(b, uint64(Values[int64](c)[i])^1<<63)
@@ -87,28 +97,28 @@ func appendOrdered(b []byte, c *Column, i int) []byte {
 		return appendOrderedText(b, c.Text(i))
 	case Struct:
 		for f := range c.Children {
-			b = appendOrdered(b, &c.Children[f], i)
+			b = appendOrdered(b, &c.Children[f], i, signed)
 		}
 		return b
 	case Array:
 		for j := c.Offsets[i]; j < c.Offsets[i+1]; j++ {
-			b = appendOrdered(b, &c.Children[0], int(j))
+			b = appendOrdered(b, &c.Children[0], int(j), signed)
 		}
 		return append(b, orderedEnd)
 	case Map:
-		return appendEntries(b, c, i)
+		return appendEntries(b, c, i, signed)
 	}
 	panic("batch: no order for type " + c.Type.String())
 }
 
 // appendEntries writes a map's entries sorted by their bytes. Maps of a few entries, nearly all there are, allocate nothing.
-func appendEntries(b []byte, c *Column, i int) []byte {
+func appendEntries(b []byte, c *Column, i int, signed bool) []byte {
 	type entry struct{ from, to int }
 	var few [16]entry
 	entries, at := few[:0], len(b)
 	for j := c.Offsets[i]; j < c.Offsets[i+1]; j++ {
 		from := len(b)
-		b = appendOrdered(appendOrdered(b, &c.Children[0], int(j)), &c.Children[1], int(j))
+		b = appendOrdered(appendOrdered(b, &c.Children[0], int(j), signed), &c.Children[1], int(j), signed)
 		entries = append(entries, entry{from, len(b)})
 	}
 	end := len(b)
@@ -132,12 +142,12 @@ func appendOrderedText(b, text []byte) []byte {
 	}
 }
 
-// orderedFloat64 maps floats to integers of the same order; all NaNs are one value above +Inf, the zeros are one value.
-func orderedFloat64(f float64) uint64 {
+// orderedFloat64 maps floats to integers of the same order; all NaNs are one value above +Inf, the zeros are one value unless signed.
+func orderedFloat64(f float64, signed bool) uint64 {
 	if f != f {
 		return math.MaxUint64
 	}
-	if f == 0 {
+	if f == 0 && !signed {
 		f = 0 // drops the sign of -0.0
 	}
 	u := math.Float64bits(f)
@@ -147,11 +157,11 @@ func orderedFloat64(f float64) uint64 {
 	return u | 1<<63
 }
 
-func orderedFloat32(f float32) uint32 {
+func orderedFloat32(f float32, signed bool) uint32 {
 	if f != f {
 		return math.MaxUint32
 	}
-	if f == 0 {
+	if f == 0 && !signed {
 		f = 0 // drops the sign of -0.0
 	}
 	u := math.Float32bits(f)

@@ -196,16 +196,21 @@ func (b *builder) readsTable(f *Flow, r *Read) {
 	}
 }
 
-// readsReplaced refuses to take rows or changes from a REPLACE WHERE table: rows of it go and come with every update (DM-08).
+// readsReplaced holds that a stream of a REPLACE WHERE table is one of its changes: rows of it go and come with every update (DM-08). They
+// are no key's whole set of rows (D-21).
 func (b *builder) readsReplaced(f *Flow, r *Read) {
 	t := r.Table
 	switch {
+	case r.Stream && r.Options.Bool(optSkipChangeCommits):
+		g, _ := r.Options.Given(optSkipChangeCommits)
+		b.report(fault.NoSkipChangeCommits, g.Pos, "%s is a REPLACE WHERE table, which changes with every update", t.Display).WithHint("use readChangeFeed = true")
+	case r.Feed && f.Body.Kind == syntax.ReplaceUsing:
+		b.report(fault.FeedNotKeyComplete, r.Ref.Position(), "the flow %s replaces by (%s), and a change of %s is a row that went or came", f.Name, strings.Join(f.Keys(), ", "), t.Display).
+			WithHint("use AUTO CDC ... APPLY AS DELETE WHEN, or read %s without STREAM, in a REPLACE WHERE flow", t.Display)
 	case r.Feed:
-		b.report(fault.NoReplaceWhereFeed, r.Ref.Position(), "the flow %s reads the changes of %s, a REPLACE WHERE table", f.Name, t.Display).
-			WithHint("read the table without STREAM, beside a stream or in a REPLACE WHERE flow")
 	case r.Stream:
 		b.report(fault.StreamNotAppendOnly, r.Ref.Position(), "the flow %s streams %s, a REPLACE WHERE table whose rows are replaced", f.Name, t.Display).
-			WithHint("read the table without STREAM, beside a stream or in a REPLACE WHERE flow")
+			WithHint("write STREAM(%s) WITH (readChangeFeed = true), or read the table without STREAM, beside a stream or in a REPLACE WHERE flow", t.Display)
 	default:
 		b.report(fault.NoOnceFromReplaced, r.Ref.Position(), "the once flow %s takes its rows from %s, a REPLACE WHERE table", f.Name, t.Display).
 			WithHint("write a REPLACE WHERE flow, which reads the table in every update")

@@ -190,6 +190,12 @@ func (d *Daemon) warnReaders(tables, flows []string) error {
 		if t == nil || !slices.Contains(tables, t.Name) || slices.Contains(flows, f.Name) {
 			continue
 		}
+		if stored, err := d.store.OpenTable(t.Name); err != nil || stored != nil && stored.KeepsReaders(t.Fields) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		s, err := d.store.Flow(f.Name)
 		if err != nil {
 			return err

@@ -99,7 +99,6 @@ var (
 	NoAutoCDC           = define("UNSUPPORTED_FEATURE.AUTO_CDC", User, AfterChange, "A flow is an AUTO CDC flow.")
 	NoBatchQuarantine   = define("UNSUPPORTED_FEATURE.REPLACE_WHERE_QUARANTINE", User, AfterChange, "A REPLACE WHERE flow reads a source with mode => 'QUARANTINE'.")
 	NoReplacedDigest    = define("UNSUPPORTED_FEATURE.REPLACE_WHERE_DIGEST", User, AfterChange, "A digest is to be kept of a REPLACE WHERE table.")
-	NoReplaceWhereFeed  = define("UNSUPPORTED_FEATURE.REPLACE_WHERE_CHANGE_FEED", User, AfterChange, "A flow reads the changes of a REPLACE WHERE table.")
 	NoOnceFromReplaced  = define("UNSUPPORTED_FEATURE.ONCE_FROM_REPLACE_WHERE_TABLE", User, AfterChange, "A once flow takes its rows from a REPLACE WHERE table.")
 	NoMaterializedView  = define("UNSUPPORTED_FEATURE.MATERIALIZED_VIEW", User, AfterChange, "A pipeline declares a materialized view.")
 	NoView              = define("UNSUPPORTED_FEATURE.VIEW", User, AfterChange, "A pipeline declares a view.")

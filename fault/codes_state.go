@@ -21,5 +21,5 @@ var (
 	FullRefreshOrdered   = define("FULL_REFRESH_ORDERED", User, Backoff, "Something would write to a REPLACE WHERE table, or read columns of it that it does not have yet, and a full refresh of it is ordered, which comes first.")
 	VersionNotFound      = define("VERSION_NOT_FOUND", User, AfterChange, "A version of a table is asked for that does not exist, or that has left the table's history.")
 	StatementTooLarge    = define("STATEMENT_TOO_LARGE", User, AfterChange, "An INSERT adds more rows to an append table than one commit can number.")
-	CopyTooLarge         = define("COPY_TOO_LARGE", User, AfterChange, "A table has more rows than the first copy for a new reader of its change feed can number.")
+	CopyTooLarge         = define("COPY_TOO_LARGE", User, AfterChange, "A table has more rows than the first copy for a new reader of its change feed can number, or more of them change in one version.")
 )

@@ -101,11 +101,11 @@ func (t *Table) check() error {
 		if err = t.checkGroups(); err == nil {
 			err = t.checkFloors()
 		}
-		if err == nil && t.record.Feed && t.feedFirst <= t.version.version {
-			err = t.checkChunks(kindChanges, t.feedFirst, 0)
-		}
 	} else if !t.record.Replaced {
 		err = t.checkAppends()
+	}
+	if err == nil && t.record.Feed && t.feedFirst <= t.version.version {
+		err = t.checkChunks(kindChanges, t.feedFirst, 0)
 	}
 	for flow, r := range t.readers {
 		if err == nil {
@@ -251,7 +251,7 @@ func (t *Table) checkFloors() error {
 // checkChunks walks the commits from first to the table's version. So many rows come before.
 func (t *Table) checkChunks(kind byte, first, rows int64) error {
 	s, id := t.store, t.record.Instance
-	want := batch.Offset{At: first}
+	want, some := batch.Offset{At: first}, false
 	err := s.each(s.db, idKey(kind, id), prefixEnd(idKey(kind, id)), func(k, v []byte) error {
 		c, err := parseChunk(v)
 		if err != nil {
@@ -265,14 +265,14 @@ func (t *Table) checkChunks(kind byte, first, rows int64) error {
 		if err := dec.append(&c, 0, c.rows); err != nil {
 			return err
 		}
-		rows += int64(c.rows)
+		rows, some = rows+int64(c.rows), true
 		want = batch.Offset{At: at.At, Index: at.Index + int32(c.rows)}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if want.Index == 0 && first <= t.version.version || want.Index > 0 && want.At != t.version.version {
+	if some && want.At != t.version.version || !some && first <= t.version.version {
 		return fmt.Errorf("chunks end at %v of %d commits", want, t.version.version)
 	}
 	if kind == kindAppends && rows != t.version.rows {

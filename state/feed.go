@@ -1,9 +1,13 @@
 package state
 
 import (
+	"context"
+	"math"
+
 	"github.com/cockroachdb/pebble/v2"
 
 	"sluice/batch"
+	"sluice/fault"
 )
 
 // changeSet collects changes and cuts them into chunks. Per key, deletes come before inserts (D-43). A chunk ends between
@@ -43,6 +47,24 @@ func (c *changeSet) stored(change batch.Change, tuple, floor []byte, place rowPo
 		return err
 	}
 	return c.added(change, tuple, floor, place)
+}
+
+// copy takes over row i of columns in the order of the schema's latest version.
+func (c *changeSet) copy(cols []*batch.Column, i int) {
+	for to, from := range cols {
+		c.rows.into[to].AppendFrom(from, i)
+	}
+	c.rows.len++
+}
+
+// keyless adds row i of a table without keys.
+func (c *changeSet) keyless(change batch.Change, cols []*batch.Column, i int) error {
+	if int64(c.ordinal)+int64(len(c.change)) == math.MaxInt32 {
+		return fault.New(fault.CopyTooLarge, "more than %d rows change in one version of the table", math.MaxInt32)
+	}
+	c.copy(cols, i)
+	c.change = append(c.change, change)
+	return c.keyEnd()
 }
 
 func (c *changeSet) added(change batch.Change, tuple, floor []byte, place rowPosition) error {
@@ -98,18 +120,20 @@ func (c *changeSet) flush() error {
 type feedWriter struct {
 	*changeSet
 	sources []*batch.Column // the batch's columns, in the order of the schema's latest version
-	held    int64           // bytes of chunks that are in the commit's own batch
-	ahead   bool            // some were written ahead
+	commit  int64
+	held    int64 // bytes of chunks that are in the commit's own batch
+	ahead   bool  // some were written ahead
 }
 
-func newFeedWriter(w *Writer) *feedWriter {
-	s, id := w.t.store, w.t.record.Instance
-	f := &feedWriter{}
-	f.changeSet = newChangeSet(w.schema, func(ordinal int32, chunk []byte) error {
-		k := chunkKey(kindChanges, id, batch.Offset{At: w.commit, Index: ordinal})
+// newFeedWriter writes the changes of the commit that b will be.
+func (t *Table) newFeedWriter(b *pebble.Batch, commit int64) *feedWriter {
+	s, id := t.store, t.record.Instance
+	f := &feedWriter{commit: commit}
+	f.changeSet = newChangeSet(&t.record.Schema, func(ordinal int32, chunk []byte) error {
+		k := chunkKey(kindChanges, id, batch.Offset{At: commit, Index: ordinal})
 		if f.held+int64(len(chunk)) <= s.o.FeedAhead {
 			f.held += int64(len(chunk))
-			return w.b.Set(k, chunk, nil)
+			return b.Set(k, chunk, nil)
 		}
 		f.ahead = true
 		return s.update(func(b *pebble.Batch) { must(b.Set(k, chunk, nil)) })
@@ -134,15 +158,33 @@ func (f *feedWriter) delete(tuple, floor []byte, place rowPosition, row []byte) 
 
 // insert adds row i of the batch.
 func (f *feedWriter) insert(tuple, floor []byte, place rowPosition, i int) error {
-	for c := range f.sources {
-		f.rows.into[c].AppendFrom(f.sources[c], i)
-	}
-	f.rows.len++
+	f.copy(f.sources, i)
 	return f.added(batch.InsertRow, tuple, floor, place)
+}
+
+// undone removes what was written ahead if the commit did not come.
+func (f *feedWriter) undone(t *Table) {
+	if f.ahead && t.Version() < f.commit {
+		_ = t.dropAhead() // a store that cannot do it has failed; the next one to open it will
+	}
 }
 
 // finish writes the last chunk and returns the number of changes.
 func (f *feedWriter) finish() (int64, error) {
 	err := f.flush()
 	return int64(f.ordinal), err
+}
+
+// differ writes what a version of a table with windows changes, and counts it in v.
+func (f *feedWriter) differ(ctx context.Context, t *Table, v *tableVersion, removed, added []*tableFile, b *pebble.Batch) error {
+	if err := t.difference(ctx, removed, added, f.keyless); err != nil {
+		return err
+	}
+	changes, err := f.finish()
+	if err == nil && changes == 0 {
+		err = f.emit(0, appendChunk(nil, &rowSet{version: f.version}, 0, 0)) // readers step over it
+	}
+	v.feed += changes
+	must(b.Set(commitKey(t.record.Instance, v.version), commitRecord{v.feed, 0, v.time}.encode(), nil))
+	return err
 }

@@ -29,6 +29,9 @@ func (t *Table) ReadAppends(f *Flow, from batch.Position, limit batch.Limit, col
 	if err != nil || r == nil {
 		return batch.Columns{}, batch.Range{}, err
 	}
+	if r.record.Replaced {
+		return batch.Columns{}, batch.Range{}, notAppends(t.name)
+	}
 	r.since = t.since(f)
 	if err := r.commits(kindAppends); err != nil {
 		return batch.Columns{}, batch.Range{}, err
@@ -37,8 +40,8 @@ func (t *Table) ReadAppends(f *Flow, from batch.Position, limit batch.Limit, col
 	return r.out.Rows, rng, err
 }
 
-// ReadChanges returns changes after from, for a subscribed flow: of a keyed table first the copied rows, then the feed;
-// of an append table its rows as inserts, without keys. Otherwise it is as ReadAppends. Where limit falls between two rows
+// ReadChanges returns changes after from, for a subscribed flow: first the copied rows, then the feed; of an append table its rows as inserts.
+// Only rows of keyed tables have keys. Otherwise it is as ReadAppends. Where limit falls between two rows
 // of a key it stops before that key if it can, so that nobody sees old rows gone before the new ones are there.
 func (t *Table) ReadChanges(f *Flow, from batch.Position, limit batch.Limit, columns []string) (Changes, batch.Range, error) {
 	r, err := t.reading(from, limit, columns)
@@ -56,7 +59,7 @@ func (t *Table) ReadChanges(f *Flow, from batch.Position, limit batch.Limit, col
 	switch {
 	case reader == nil || subscription.Copying:
 		err = fault.New(fault.InternalError, "flow %s does not read table %s", f.name, t.name)
-	case !r.record.Keyed:
+	case !r.record.Keyed && !r.record.Replaced:
 		err = r.commits(kindAppends)
 	default:
 		if err = r.copied(f.record.ID, subscription); err == nil && !r.full {
@@ -95,9 +98,6 @@ func (t *Table) reading(from batch.Position, limit batch.Limit, columns []string
 	at, err := t.place(from)
 	if err != nil {
 		return nil, err
-	}
-	if t.record.Replaced {
-		return nil, notAppends(t.name)
 	}
 	r := &reading{t: t, record: t.record, last: t.version.version, from: at, at: at, rows: limit.Rows, bytes: limit.Bytes}
 	r.until = batch.Offset{At: r.last + 1}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"sluice/batch"
 )
 
 // A full refresh of a table with windows takes the place of all that it holds by one commit, like every update of it: readers see the old rows
@@ -102,11 +104,16 @@ func (r renewals) took(ordered bool) {
 	}
 }
 
-// renew carries out a full refresh that is ordered. The table goes on with the next version under a new instance, to which no older version belongs.
+// renew carries out a full refresh that is ordered. The table goes on with the next version, and no older one is kept. It begins a new
+// generation, under a new instance, unless somebody follows its changes and it keeps its columns: those are told what the refresh changes (D-28).
 func (f *Flow) renew(ctx context.Context, t *Table, s *Swap) (version int64, err error) {
 	r, problems := tableRecord{Generation: t.record.Generation + 1}.merge(t.name, *t.fresh)
 	if len(problems) > 0 {
 		return 0, problems.Err()
+	}
+	if t.hasFeedReader() && sameShape(t.record.Schema.fields(), r.Schema.fields()) {
+		r, _ = t.record.merge(t.name, *t.fresh)
+		r.Renewing = false
 	}
 	w, err := t.writeSwap(ctx, s, &r.Schema, nil, nil)
 	if err != nil {
@@ -115,7 +122,7 @@ func (f *Flow) renew(ctx context.Context, t *Table, s *Swap) (version int64, err
 	if s.Finish != nil {
 		s.Finish(s)
 	}
-	if err := t.commitRenewal(f, s, r, w.added); err != nil {
+	if err := t.commitRenewal(ctx, f, s, r, w.added); err != nil {
 		w.abandon()
 		return 0, err
 	}
@@ -123,19 +130,32 @@ func (f *Flow) renew(ctx context.Context, t *Table, s *Swap) (version int64, err
 }
 
 // commitRenewal commits a full refresh whose files are written.
-func (t *Table) commitRenewal(f *Flow, s *Swap, r tableRecord, added []*tableFile) (err error) {
-	if r.Instance, err = t.store.newInstance(); err != nil {
-		return err
+func (t *Table) commitRenewal(ctx context.Context, f *Flow, s *Swap, r tableRecord, added []*tableFile) (err error) {
+	followed := r.Instance != 0
+	if !followed {
+		if r.Instance, err = t.store.newInstance(); err != nil {
+			return err
+		}
 	}
 	b := t.store.db.NewBatch()
 	defer b.Close()
 	v := tableVersion{version: t.version.version + 1, time: micros(s.Advance.Time)}
+	if followed {
+		v.feed = t.version.feed
+		feed := t.newFeedWriter(b, v.version)
+		defer feed.undone(t)
+		if err := feed.differ(ctx, t, &v, t.live, added, b); err != nil {
+			return err
+		}
+		t.store.deleteFiles(b, r.Instance)
+	} else {
+		t.store.deleteInstance(b, t.record.Instance)
+	}
 	for _, f := range added {
 		f.added = v.version
 		v.rows, v.bytes = v.rows+f.rows, v.bytes+f.weight
 		must(b.Set(fileKey(r.Instance, f.id), f.encode(), nil))
 	}
-	t.store.deleteInstance(b, t.record.Instance)
 	must(b.Set(nameKey(kindTable, t.name), mustJSON(r), nil))
 	must(b.Set(updateKey(r.Instance, v.version), s.record(v.time), nil))
 	must(b.Set(idKey(kindVersion, r.Instance), v.encode(), nil))
@@ -146,6 +166,9 @@ func (t *Table) commitRenewal(f *Flow, s *Swap, r tableRecord, added []*tableFil
 	t.mu.Lock()
 	instance, gone := t.record.Instance, slices.Concat(t.live, t.past)
 	t.record, t.live, t.past, t.version = r, added, nil, v
+	if !followed {
+		clear(t.readers) // who comes back is told that it was reset
+	}
 	t.wake()
 	t.mu.Unlock()
 	t.store.files.drop(instance, gone)
@@ -155,4 +178,24 @@ func (t *Table) commitRenewal(f *Flow, s *Swap, r tableRecord, added []*tableFil
 // record is what the history says of the swap.
 func (s *Swap) record(at int64) []byte {
 	return mustJSON(updateRecord{Time: at, Update: s.Update, Cause: s.Cause, Predicate: s.Predicate, RowsRemoved: s.RowsRemoved, RowsAdded: s.RowsAdded})
+}
+
+// deleteFiles takes away all files, versions and marks of a table; the files themselves are deleted later.
+func (s *Store) deleteFiles(b *pebble.Batch, instance uint32) {
+	for _, kind := range []byte{kindFile, kindUpdate, kindMark} {
+		prefix := idKey(kind, instance)
+		must(b.DeleteRange(prefix, prefixEnd(prefix), nil))
+	}
+}
+
+// KeepsReaders reports whether those who follow the changes of the table go on over a full refresh that gives it some columns (D-28).
+func (t *Table) KeepsReaders(fields []batch.Field) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.record.Replaced && sameShape(t.record.Schema.fields(), fields)
+}
+
+// sameShape reports whether columns have the same names and types, in the same order.
+func sameShape(a, b []batch.Field) bool {
+	return slices.EqualFunc(a, b, func(x, y batch.Field) bool { return x.Name == y.Name && x.Type.Equal(y.Type) })
 }

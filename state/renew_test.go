@@ -148,21 +148,26 @@ func TestAFullRefreshOfWhatHasNothing(t *testing.T) {
 }
 
 // FR-O2: the power fails before every write from the order of a full refresh to its end: what is found is all of the old rows or all of the new ones,
-// and the order stands from when it was acknowledged until it is carried out.
+// and the order stands from when it was acknowledged until it is carried out. Who follows the changes has the rows that are there (D-28).
 func TestAFullRefreshOutlivesEveryCrash(t *testing.T) {
 	oldRows, newRows := []string{"a,0,x", "b,1,x"}, []string{"c,3,"}
-	for _, survives := range []int{0, 50, 100} {
-		found := map[string]bool{}
+	for n := range 6 {
+		survives, followed, found := n/2*50, n%2 == 1, map[string]bool{}
 		for k := 1; ; k++ {
 			d := memory.New()
 			var after *memory.Disk
-			s := open(t, d.FS(), sealed(200))
+			s := open(t, d.FS(), sealed(200), aheadOfCommits)
 			table, err := s.Table(windows)
 			ok(t, err)
 			f, err := s.Flow("f")
 			ok(t, err)
 			_, err = swap(table, f, nil, row{k: "a", seq: 0, v: "x"}, row{k: "b", seq: 1, v: "x"})
 			ok(t, err)
+			reader, err := s.Flow("reader")
+			ok(t, err)
+			if followed {
+				ok(t, table.Subscribe(context.Background(), reader, true))
+			}
 			ok(t, s.Sync(context.Background()))
 			stage, at := "before", ""
 			d.FailAt(k, func() { after, at = d.Crash(survives, uint64(k)), stage })
@@ -177,13 +182,18 @@ func TestAFullRefreshOutlivesEveryCrash(t *testing.T) {
 			if after == nil {
 				break
 			}
-			s = open(t, after.FS(), sealed(200))
+			s = open(t, after.FS(), sealed(200), aheadOfCommits)
 			table, err = s.Table(windows)
 			ok(t, err)
 			f, err = s.Flow("f")
 			ok(t, err)
 			rows := contents(t, s, windows.Name)
 			slices.Sort(rows)
+			reader, err = s.Flow("reader")
+			ok(t, err)
+			if followed {
+				same(t, fmt.Sprintf("the changes at write %d", k), folded(t, table, reader), rows...)
+			}
 			renewed := slices.Equal(rows, newRows)
 			if !renewed && !slices.Equal(rows, oldRows) || renewed && table.Renewing() || at == "ordered" && renewed == table.Renewing() || at == "done" && !renewed {
 				t.Fatalf("write %d, %s: ordered %v, rows %s", k, at, table.Renewing(), strings.Join(rows, " "))
@@ -195,6 +205,9 @@ func TestAFullRefreshOutlivesEveryCrash(t *testing.T) {
 				ok(t, err)
 			}
 			same(t, "in the end", contents(t, s, windows.Name), newRows...)
+			if followed {
+				same(t, "the changes in the end", folded(t, table, reader), newRows...)
+			}
 			closeChecked(t, s)
 			names, err := after.FS().List("db/files")
 			if ok(t, err); len(names) > 2 { // the old file may wait for the next start

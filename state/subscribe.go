@@ -73,7 +73,7 @@ func (t *Table) Subscribe(ctx context.Context, f *Flow, feed bool) error {
 		return err
 	}
 	defer t.giveTurn()
-	r, known, err := t.subscription(f, feed && t.record.Keyed)
+	r, known, err := t.subscription(f, feed && !t.appends())
 	if err != nil || known && !r.Copying {
 		return err
 	}
@@ -104,7 +104,7 @@ func (t *Table) subscription(f *Flow, feed bool) (r readerRecord, known bool, er
 	position := f.Position()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.record.Replaced {
+	if t.record.Replaced && !feed {
 		return r, false, notAppends(t.name)
 	}
 	at, err := t.place(position)
@@ -173,11 +173,11 @@ func (t *Table) copyRows(ctx context.Context, flow uint32, r *readerRecord) erro
 	defer func() { c.b.Close() }()
 	c.set = newChangeSet(&t.record.Schema, func(ordinal int32, chunk []byte) error { return c.b.Set(copyKey(id, flow, ordinal), chunk, nil) })
 	c.set.ordinal = r.Copied
-	from := idKey(kindRows, id)
-	if len(r.Cursor) > 0 {
-		from = append(r.Cursor, afterRows)
+	copied := c.copyFiles
+	if t.record.Keyed {
+		copied = c.copyGroups
 	}
-	if err := c.copy(from, prefixEnd(idKey(kindRows, id))); err != nil {
+	if err := copied(); err != nil {
 		return err
 	}
 	if err := c.set.flush(); err != nil {
@@ -196,9 +196,59 @@ type copier struct {
 	b    *pebble.Batch
 }
 
-func (c *copier) copy(from, to []byte) error {
+// copyFiles copies the rows of a table with windows, from the first on that is not copied.
+func (c *copier) copyFiles() (err error) {
+	schema, before := &c.t.record.Schema, int64(c.r.Copied)
+	var files []*tableFile
+	for _, f := range c.t.live {
+		if before >= f.rows {
+			before -= f.rows
+			continue
+		}
+		files = append(files, f)
+	}
+	scan := &Scan{store: c.t.store, schema: schema, ids: schema.visible(), files: files}
+	defer func() {
+		if e := scan.Close(); err == nil {
+			err = e
+		}
+	}()
+	var cols []*batch.Column
+	for {
+		rows, err := scan.Next(0)
+		if err != nil || rows.Len == 0 {
+			return err
+		}
+		cols = cols[:0]
+		for i := range rows.Cols {
+			cols = append(cols, &rows.Cols[i])
+		}
+		from := int(min(before, int64(rows.Len)))
+		before -= int64(from)
+		for i := from; i < rows.Len; i++ {
+			if err := c.set.keyless(batch.InsertRow, cols, i); err != nil {
+				return err
+			}
+		}
+		if c.b.Len() >= chunkBytes {
+			if err := c.set.flush(); err != nil {
+				return err
+			}
+			if err := c.save(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// copyGroups copies the rows of a keyed table, key by key.
+func (c *copier) copyGroups() error {
 	s := c.t.store
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	from := idKey(kindRows, c.t.record.Instance)
+	if len(c.r.Cursor) > 0 {
+		from = append(c.r.Cursor, afterRows)
+	}
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: prefixEnd(idKey(kindRows, c.t.record.Instance))})
 	if err != nil {
 		return s.readFailed(err)
 	}

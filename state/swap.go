@@ -94,7 +94,7 @@ func (t *Table) swap(ctx context.Context, s *Swap, commit func(*pebble.Batch) er
 	if s.Finish != nil {
 		s.Finish(s)
 	}
-	if err := t.commitSwap(s, w.gone, w.added, commit); err != nil {
+	if err := t.commitSwap(ctx, s, w.gone, w.added, commit); err != nil {
 		w.abandon()
 		return 0, err
 	}
@@ -131,7 +131,7 @@ func (t *Table) arranged(s *schema, rows *batch.Columns, fields []batch.Field) (
 }
 
 // commitSwap commits a swap whose files are written.
-func (t *Table) commitSwap(s *Swap, removed, added []*tableFile, commit func(*pebble.Batch) error) error {
+func (t *Table) commitSwap(ctx context.Context, s *Swap, removed, added []*tableFile, commit func(*pebble.Batch) error) error {
 	b := t.store.db.NewBatch()
 	defer b.Close()
 	for _, version := range s.Seen {
@@ -156,7 +156,6 @@ func (t *Table) commitSwap(s *Swap, removed, added []*tableFile, commit func(*pe
 		must(b.Set(fileKey(id, f.id), f.encode(), nil))
 	}
 	must(b.Set(updateKey(id, v.version), s.record(v.time), nil))
-	must(b.Set(idKey(kindVersion, id), v.encode(), nil))
 	t.store.nameFormat(b)
 	var live []*tableFile
 	past := slices.Clone(t.past)
@@ -172,6 +171,14 @@ func (t *Table) commitSwap(s *Swap, removed, added []*tableFile, commit func(*pe
 	if err != nil {
 		return err
 	}
+	if t.record.Feed {
+		feed := t.newFeedWriter(b, v.version)
+		defer feed.undone(t)
+		if err := feed.differ(ctx, t, &v, removed, added, b); err != nil {
+			return err
+		}
+	}
+	must(b.Set(idKey(kindVersion, id), v.encode(), nil))
 	if err := commit(b); err != nil {
 		return err
 	}

@@ -295,17 +295,20 @@ func TestHistoryIsForgotten(t *testing.T) {
 }
 
 // The power fails before every write of a few swaps: what is found is a whole version, never older than what was acknowledged, with the
-// flow where that version had it; every file that it has is whole, and none lies there that it does not have.
+// flow where that version had it; the change feed, which does not fit in a commit, leads to it (D-28); every file that it has is whole, and none lies there that it does not have.
 func TestSwapsOutliveEveryCrash(t *testing.T) {
 	for _, survives := range []int{0, 50, 100} {
 		for k := 1; ; k++ {
 			d := memory.New()
 			var after *memory.Disk
-			s := open(t, d.FS(), sealed(200))
+			s := open(t, d.FS(), sealed(200), aheadOfCommits)
 			table, err := s.Table(windows)
 			ok(t, err)
 			f, err := s.Flow("f")
 			ok(t, err)
+			reader, err := s.Flow("reader")
+			ok(t, err)
+			ok(t, table.Subscribe(context.Background(), reader, true))
 			ok(t, s.Sync(context.Background()))
 			acknowledged, durable := int64(0), int64(0)
 			d.FailAt(k, func() { after, durable = d.Crash(survives, uint64(k)), acknowledged })
@@ -324,7 +327,7 @@ func TestSwapsOutliveEveryCrash(t *testing.T) {
 			if after == nil {
 				break
 			}
-			s = open(t, after.FS(), sealed(200))
+			s = open(t, after.FS(), sealed(200), aheadOfCommits)
 			table, err = s.Table(windows)
 			ok(t, err)
 			f, err = s.Flow("f")
@@ -338,6 +341,9 @@ func TestSwapsOutliveEveryCrash(t *testing.T) {
 				want = append(want, fmt.Sprintf("k%d,%d,%s", i, version-1, strings.Repeat("v", 30)))
 			}
 			same(t, fmt.Sprint("write ", k), contents(t, s, windows.Name), want...)
+			reader, err = s.Flow("reader")
+			ok(t, err)
+			same(t, fmt.Sprint("the changes at write ", k), folded(t, table, reader), want...)
 			names, err := after.FS().List("db/files")
 			ok(t, err)
 			if len(names) != len(table.live)+len(table.past) {
@@ -433,4 +439,32 @@ func TestLargePiecesAreDivided(t *testing.T) {
 		ok(t, dec.append(&again, 0, got.Len))
 		compare(t, "its chunk", dec.columns(), text(want))
 	})
+}
+
+// aheadOfCommits has every chunk of a change feed written before its commit.
+func aheadOfCommits(o *Options) { o.FeedAhead = 1 }
+
+// folded are the rows that a reader has who has followed a table's changes to their end.
+func folded(t *testing.T, table *Table, reader *Flow) (out []string) {
+	t.Helper()
+	at, err := table.Start(reader)
+	ok(t, err)
+	rows := map[string]int{}
+	for !at.Reached(table.End()) {
+		c, rng, err := table.ReadChanges(reader, at, batch.Limit{Rows: 3}, nil)
+		ok(t, err)
+		for i, line := range text(c.Rows) {
+			if c.Change[i] == batch.InsertRow {
+				rows[line]++
+			} else if rows[line]--; rows[line] < 0 {
+				t.Fatalf("%s is deleted and was not there", line)
+			}
+		}
+		at = at.With(rng)
+	}
+	for line, n := range rows {
+		out = append(out, slices.Repeat([]string{line}, n)...)
+	}
+	slices.Sort(out)
+	return out
 }

@@ -23,7 +23,7 @@ type TableSpec struct {
 	Keys        []int         // columns of the key, in order; nil for an append table
 	Sequence    batch.Type    // type of the sequence of a keyed table
 	Replaced    bool          // windows of it are replaced (Flow.Swap): it has files only, and no keys
-	Feed        bool          // some flow reads its change feed (keyed tables; appends are a feed of inserts as they are)
+	Feed        bool          // some flow reads its change feed (appends are a feed of inserts as they are)
 	Retention   Retention     // append tables only (D-16)
 	MaxAge      time.Duration // of RetainFor
 	History     History       // of a table that has earlier versions (D-27)
@@ -241,7 +241,7 @@ func (t *Table) declared(spec TableSpec) (r tableRecord, fresh bool, err error) 
 	if len(problems) > 0 {
 		return r, fresh, problems.Err()
 	}
-	merged.Feed = merged.Keyed && (spec.Feed || t.hasFeedReader())
+	merged.Feed = (merged.Keyed || merged.Replaced) && (spec.Feed || t.hasFeedReader())
 	return merged, fresh, nil
 }
 

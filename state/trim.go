@@ -96,9 +96,9 @@ func (t *Table) trim(b *pebble.Batch) (droppedFiles, error) {
 		}
 	}
 	switch {
-	case t.record.Keyed && t.worthTrimming(low-t.feedFirst, t.version.feed):
+	case t.record.Feed && t.worthTrimming(low-t.feedFirst, t.version.feed):
 		t.trimFeed(b, low)
-	case !t.record.Keyed && t.retention == RetainConsumed && t.worthTrimming(low-t.trimmed.first, t.version.rows):
+	case t.appends() && t.retention == RetainConsumed && t.worthTrimming(low-t.trimmed.first, t.version.rows):
 		return t.trimAppends(b, low)
 	}
 	return droppedFiles{}, nil

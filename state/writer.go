@@ -79,7 +79,7 @@ func (t *Table) writer() (*Writer, error) {
 		}
 	}
 	if t.record.Feed {
-		w.feed = newFeedWriter(w)
+		w.feed = t.newFeedWriter(w.b, w.commit)
 	}
 	if t.digester != nil {
 		sum := *t.digest
@@ -96,8 +96,8 @@ func (w *Writer) Abort() {
 	if w.applied {
 		w.t.floors.drop()
 	}
-	if w.feed != nil && w.feed.ahead {
-		_ = w.t.dropAhead() // a store that cannot do it has failed; the next one to open it will
+	if w.feed != nil {
+		w.feed.undone(w.t)
 	}
 	w.end()
 }
