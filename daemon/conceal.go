@@ -36,6 +36,13 @@ func conceal(mask option.Mask, e eventlog.Event) eventlog.Event {
 		c := *e
 		c.Reason, c.Err = mask.Text(e.Reason), mask.Fault(e.Err)
 		return &c
+	case *eventlog.FlowDefinition:
+		c := *e
+		c.Inputs, c.Query = slices.Clone(e.Inputs), mask.Text(e.Query)
+		for i := range c.Inputs {
+			c.Inputs[i] = mask.Text(e.Inputs[i])
+		}
+		return &c
 	case *eventlog.FlowWarning:
 		c := *e
 		c.Err = mask.Fault(e.Err)

@@ -137,9 +137,17 @@ func (d Definition) options(v option.Values, at fault.Pos) {
 	}
 }
 
-// queryWithoutOptions prints a query without what its input is called with: the options are parts of their own.
+// queryWithoutOptions prints a query without what its input is called with: the options are parts of their own. Of the sources of a REPLACE WHERE
+// flow, which may be several, it leaves out what says nothing of the records that are read.
 func queryWithoutOptions(f *catalog.Flow) string {
 	if f.Input == nil {
+		for _, r := range f.Reads {
+			if ref, ok := r.Ref.(*syntax.TableFunc); ok {
+				args := ref.Args
+				ref.Args = slices.DeleteFunc(slices.Clone(args), func(a syntax.Arg) bool { return idle(r.Options, a.Key) })
+				defer func() { ref.Args = args }()
+			}
+		}
 		return syntax.PrintQuery(f.Body.Query)
 	}
 	switch ref := f.Input.Ref.(type) {
@@ -153,6 +161,12 @@ func queryWithoutOptions(f *catalog.Flow) string {
 		defer func() { ref.With = with }()
 	}
 	return syntax.PrintQuery(f.Body.Query)
+}
+
+// idle reports whether an option says nothing of what is read, or is a secret.
+func idle(v option.Values, name string) bool {
+	spec, _ := v.Spec(name)
+	return spec.Secret || spec.Edit == option.Idle
 }
 
 // schemaText is a schema of a source; names in backticks match otherwise than bare ones (D-9).
