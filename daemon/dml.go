@@ -106,7 +106,8 @@ func (d *dml) find(n syntax.Name, rewrites bool) error {
 // appendReaders are the flows that follow what is added to the table and do not leave other changes out.
 func (d *dml) appendReaders() (out []string) {
 	for _, f := range d.plan.Flows {
-		if f.Input.Table == d.table && !f.Input.Options.Bool("skipChangeCommits") {
+		follows := d.table.Replaced && f.Input.Kind == plan.FromChangeFeed // the changes of a statement are told it
+		if f.Input.Table == d.table && !follows && !f.Input.Options.Bool("skipChangeCommits") {
 			out = append(out, f.Name)
 		}
 	}
