@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -126,14 +125,14 @@ func (d *Daemon) openStore(m Memory) (err error) {
 
 func (d *Daemon) openEngines(m Memory) (err error) {
 	if d.stream = d.Engine; d.stream == nil {
-		if d.stream, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: m.Engine, TempDir: filepath.Join(d.Plan.Storage, "spill", "flows"), Zone: d.Plan.Zone, Files: filesIn(d.Plan.Storage)}); err != nil {
+		if d.stream, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: m.Engine, TempDir: spillFlows(d.Plan.Storage), Zone: d.Plan.Zone, Files: filesIn(d.Plan.Storage)}); err != nil {
 			return err
 		}
 		d.onClose(func() { d.logged("closing the engine", d.stream.Close()) })
 	}
 	var opened *eval.Engine
 	d.parallel = sync.OnceValues(func() (_ *eval.Engine, err error) {
-		opened, err = eval.Open(eval.Options{Threads: runtime.GOMAXPROCS(0), MemoryLimit: m.Engine, TempDir: filepath.Join(d.Plan.Storage, "spill", "queries"), Zone: d.Plan.Zone})
+		opened, err = eval.Open(eval.Options{Threads: runtime.GOMAXPROCS(0), MemoryLimit: m.Engine, TempDir: spillQueries(d.Plan.Storage), Zone: d.Plan.Zone})
 		return opened, err
 	})
 	d.onClose(func() {

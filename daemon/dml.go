@@ -44,14 +44,8 @@ func (x *Executor) change(ctx context.Context, kind string, target syntax.Name, 
 	if err := d.find(target, rewrites); err != nil {
 		return d, err
 	}
-	table, err := x.store.OpenTable(d.table.Name)
+	table, err := d.begin(target, rewrites)
 	if err != nil {
-		return d, err
-	}
-	if table == nil {
-		return d, fault.New(fault.TableNotFound, "table %s is declared, and no run has made it yet", d.table.Display).At(target.Pos).WithHint("`processor run` makes it")
-	}
-	if d.edit, err = table.BeginDML(ctx, rewrites); err != nil {
 		return d, err
 	}
 	defer func() { err = errors.Join(err, d.edit.End()) }()
@@ -68,6 +62,21 @@ func (x *Executor) change(ctx context.Context, kind string, target syntax.Name, 
 			Removed: d.removed, Added: d.added, Files: d.files, Rewritten: d.rewritten}})
 	}
 	return d, x.store.Sync(ctx)
+}
+
+// begin waits for the statement's turn. A table that was fully refreshed meanwhile is another one then.
+func (d *dml) begin(target syntax.Name, rewrites bool) (table *state.Table, err error) {
+	for {
+		if table, err = d.store.OpenTable(d.table.Name); err != nil {
+			return nil, err
+		}
+		if table == nil {
+			return nil, fault.New(fault.TableNotFound, "table %s is declared, and no run has made it yet", d.table.Display).At(target.Pos).WithHint("`processor run` makes it")
+		}
+		if d.edit, err = table.BeginDML(d.ctx, rewrites); !fault.Of(err, fault.SourceReset) {
+			return table, err
+		}
+	}
 }
 
 // find finds the table of a statement, and refuses what takes none (DM-O1, D-34).

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -56,18 +55,17 @@ func OpenExecutor(p *plan.Pipeline) (x *Executor, err error) {
 			err = errors.Join(err, x.Close())
 		}
 	}()
-	open := func(threads int) (*eval.Engine, error) {
-		e, err := eval.Open(eval.Options{Threads: threads, MemoryLimit: p.Settings.MemoryLimit / 4, Zone: p.Zone,
-			TempDir: filepath.Join(p.Storage, "spill", "queries"), Files: filesIn(p.Storage)})
+	open := func(threads int, spill string) (*eval.Engine, error) {
+		e, err := eval.Open(eval.Options{Threads: threads, MemoryLimit: p.Settings.MemoryLimit / 4, Zone: p.Zone, TempDir: spill, Files: filesIn(p.Storage)})
 		if err == nil {
 			x.closers = append(x.closers, e.Close)
 		}
 		return e, err
 	}
-	if x.ordered, err = open(1); err != nil {
+	if x.ordered, err = open(1, spillFlows(p.Storage)); err != nil {
 		return x, err
 	}
-	parallel, err := open(runtime.GOMAXPROCS(0))
+	parallel, err := open(runtime.GOMAXPROCS(0), spillQueries(p.Storage))
 	if err != nil {
 		return x, err
 	}

@@ -14,6 +14,11 @@ import (
 // filesIn is the folder of files in a storage folder, as state.Options has it.
 func filesIn(storage string) string { return filepath.Join(storage, "files") }
 
+// spillFlows and spillQueries are where queries go on that do not fit in memory: a folder for each engine, since their files have the same names. DuckDB makes
+// them when it needs them, in a folder that is there.
+func spillFlows(storage string) string   { return filepath.Join(storage, "spill-flows") }
+func spillQueries(storage string) string { return filepath.Join(storage, "spill") }
+
 // rowGroup is how many bytes a file may take in an engine while it is written: DuckDB needs some times as much.
 func rowGroup(m Memory) int64 { return min(8<<20, m.Engine/8) }
 

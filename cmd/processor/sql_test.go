@@ -215,3 +215,15 @@ func TestStatementsTakeTurns(t *testing.T) {
 	}
 	d.stop(exitOK)
 }
+
+// D-30: what does not fit in the memory of an engine goes on in a folder of the storage: here the rows of a file, in the order of their places.
+func TestStatementsSpill(t *testing.T) {
+	s := local(t, changed, changedFiles)
+	s.sets = append(s.sets, "--set", "sluice.memory_limit=256MiB")
+	must(t, append([]string{"refresh"}, s.sets...)...)
+	sql := `INSERT INTO raw SELECT DATE '2026-01-01', concat(x * 7919L % 1000003, ' of them, and more beside it so that it is rather long'), x FROM (SELECT explode(sequence(1, 1500000)) AS x);
+UPDATE raw SET k = 'short' WHERE v % 2 = 0`
+	if code, out := s.verb("sql", "-o", "csv", "-e", sql); code != exitOK || !strings.Contains(out, "1500000,1500000\n") || !strings.Contains(out, "\n750001\n") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+}
