@@ -3,8 +3,10 @@ package flow
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
+	"time"
 
 	"sluice/batch"
 	"sluice/eval"
@@ -53,7 +55,43 @@ func (w *updating) begin() error {
 			return err
 		}
 	}
+	for _, s := range w.sources {
+		if err := w.narrow(s); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// narrow leaves out the records in front of the first one that is young enough for the window (RW-18).
+func (w *updating) narrow(s *outside) error {
+	since, ok := w.since(s)
+	if !ok {
+		return nil
+	}
+	in, err := w.Open(&s.plan.Input)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if topic, ok := in.Source.(source.Trimming); ok {
+		s.from, err = topic.Since(w.ctx, s.from, s.until, since)
+	}
+	return err
+}
+
+// since is a time before which no record makes a row of the window; ok is false when there is none. The longer the time, the more it may reach
+// into the window, so that its end can be sought.
+func (w *updating) since(s *outside) (at time.Time, ok bool) {
+	if s.plan.Kind != plan.FromKafka || w.Window.Query.Window.Sources[s.plan.Read] == nil {
+		return at, false
+	}
+	const latest = 1 << 43 // milliseconds, in the year 2248
+	relation := w.relation(s.plan.Read)
+	first := sort.Search(latest, func(ms int) bool {
+		return w.reaches(s.plan.Read, s.lost(source.Gap{Time: time.UnixMilli(int64(ms))}, relation))
+	})
+	return time.UnixMilli(int64(first - 1)), first > 1
 }
 
 // identity is all that is said of a source.

@@ -8,8 +8,10 @@ import (
 
 	"sluice/batch"
 	"sluice/eval"
+	"sluice/eval/dialect"
 	"sluice/fault"
 	"sluice/plan"
+	"sluice/replacewhere"
 )
 
 // partitions is a source whose records are their offsets, of which a read gives two at most. It is over after each until, and breaks at an
@@ -58,7 +60,7 @@ func (s *partitions) Close() error { s.closed++; return nil }
 func reading(t *testing.T, s *partitions, mode batch.Mode) *updating {
 	t.Helper()
 	w := &updating{ctx: t.Context(), Update: &Update{
-		Window: &plan.Window{Sources: []plan.Source{{Input: plan.Input{Kind: plan.FromKafka, Name: "t", Mode: mode}}}},
+		Window: &plan.Window{Query: &dialect.Compiled{Window: &dialect.Window{Sources: []*replacewhere.Predicate{nil}}}, Sources: []plan.Source{{Input: plan.Input{Kind: plan.FromKafka, Name: "t", Mode: mode}}}},
 		Open:   func(*plan.Input) (*Outside, error) { return &Outside{Source: s}, nil },
 	}}
 	if err := w.begin(); err != nil {

@@ -13,6 +13,9 @@ type Trimming interface {
 
 	// Trimmed says of each split which records between where it is to be read from and where it ends are not there any more; none when all are.
 	Trimmed(ctx context.Context, from batch.Position) ([]Gap, error)
+
+	// Since is from, moved on in each split to the first record of that time or later, where one stands behind it: at most to until.
+	Since(ctx context.Context, from, until batch.Position, at time.Time) (batch.Position, error)
 }
 
 // Gap are the records of a split that are gone, from First up to Start, which is the first that may be there. Time is that of the first record that

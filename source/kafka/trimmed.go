@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"sluice/batch"
@@ -35,6 +36,29 @@ func (s *Source) Trimmed(ctx context.Context, from batch.Position) (gaps []sourc
 		gaps = append(gaps, gap)
 	}
 	return gaps, nil
+}
+
+// Since implements source.Trimming. However records are ordered, those in front of the first one of a time or later are older.
+func (s *Source) Since(ctx context.Context, from, until batch.Position, at time.Time) (batch.Position, error) {
+	parts, err := s.lookUp(ctx)
+	if err != nil || len(parts) == 0 {
+		return from, err
+	}
+	l, out := lister{s: s, ctx: ctx, topics: topicsOf(parts)}, slices.Clone(from)
+	for _, p := range parts {
+		start, ok := from.Find(p.split)
+		end, ends := until.Find(p.split)
+		if !ok || !ends || start.ID != p.idText {
+			continue
+		}
+		first, err := l.after(p, at.UnixMilli(), true)
+		if err != nil {
+			return nil, err
+		}
+		start.Next.At = max(start.Next.At, min(first, end.Next.At))
+		out = out.Put(start)
+	}
+	return out, nil
 }
 
 // asked is the first offset of a partition that is to be read, if it is there.
