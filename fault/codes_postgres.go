@@ -8,5 +8,6 @@ var (
 	PostgresTable          = define("POSTGRES_TABLE_NOT_FOUND", External, AfterChange, "The table of the sink, its schema or its database does not exist.")
 	PostgresColumn         = define("POSTGRES_COLUMN_MISMATCH", External, AfterChange, "A column of the flow has no column in the table, or one of a type that cannot hold its values exactly.")
 	PostgresRefused        = define("POSTGRES_ROW_REFUSED", Data, AfterChange, "The database refuses a row of a batch: a constraint, a length, a trigger.")
+	SinkRowsMissing        = define("SINK_ROWS_MISSING", External, AfterChange, "A table of PostgreSQL that mirrors another does not have rows that are to be deleted: something else has changed it.")
 	PostgresError          = define("POSTGRES_ERROR", External, AfterChange, "The database answers with an error that Sluice does not expect.")
 )

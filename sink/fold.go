@@ -44,6 +44,21 @@ func Fold(rows *Rows, keys *batch.Keys) Net {
 	return n
 }
 
+// Differences counts by how much a batch changes the number of rows of each key: first is a row that has it, in the order in which they first
+// appear.
+func Differences(rows *Rows, keys *batch.Keys) (first, net []int32) {
+	group, first := groups(keys)
+	net = make([]int32, len(first))
+	for row, g := range group {
+		if rows.Change == nil || rows.Change[row] == InsertRow || rows.Change[row] == UpdatePostimage {
+			net[g]++
+		} else {
+			net[g]--
+		}
+	}
+	return first, net
+}
+
 // groups numbers the distinct keys in the order in which they appear: the number of each row's key, and the first row of
 // each number. The index holds row numbers only; a hit is checked against the whole key.
 func groups(keys *batch.Keys) (group, first []int32) {

@@ -24,8 +24,8 @@ func targetOf(f *plan.Flow) (t target, err error) {
 		return t, nil
 	}
 	mode := o.String("mode")
-	if mode == "append" {
-		return t, nil // the keys are those of records then, and a topic has every record
+	if mode == "append" || mode == "mirror" {
+		return t, nil // keys are those of records then, and a topic has every record; a mirror has none
 	}
 	t = target{sequence: -1, tombstones: f.Sink.Format == "kafka", hint: "name all key columns in keys, or use another mode of the sink"}
 	if t.keys, err = sink.Columns("keys", o.List("keys"), f.Query.Columns); err != nil || mode != "replace_using" {

@@ -10,6 +10,8 @@
 //	             give are kept. Two rows with one key in a batch are refused (SINK_UPSERT_KEY_NOT_UNIQUE)
 //	replace_using  a key owns a set of rows, those with the highest sequence: rows of a lower one are deleted, and rows
 //	             are inserted where the table has none of a higher one
+//	mirror       holds the rows that the feed's table has, each as often: equal rows are deleted one for one, and a row that is to go and is not
+//	             there stops the flow (SINK_ROWS_MISSING)
 //
 // Null keys match null. Values go over in the binary form of the column's own type, exactly, or the column is refused when
 // the sink opens. A text with a NUL, which PostgreSQL has no form for, is refused with its table, column and position.

@@ -19,6 +19,7 @@ const (
 	appendRows   = "append"
 	upsert       = "upsert"
 	replaceUsing = "replace_using"
+	mirror       = "mirror"
 )
 
 // Options are those of CREATE SINK ... FORMAT postgres.
@@ -28,11 +29,11 @@ func Options() option.Set {
 		{Name: "user", Edit: option.Idle, Doc: "User, instead of in url."},
 		{Name: "password", Edit: option.Idle, Secret: true, Doc: "Password, instead of in url."},
 		{Name: "table", Edit: option.AsPlace, Required: true, Doc: "Table to write, with its schema where it is not in the search path. Names without double quotes are in lower case, as in SQL."},
-		{Name: "mode", Edit: option.AsForm, Kind: option.Enum, Values: []string{appendRows, upsert, replaceUsing}, Default: appendRows, Doc: "append: insert every row. upsert: one row per key. replace_using: per key the rows with the highest sequence."},
+		{Name: "mode", Edit: option.AsForm, Kind: option.Enum, Values: []string{appendRows, upsert, replaceUsing, mirror}, Default: appendRows, Doc: "append: insert every row. upsert: one row per key. replace_using: per key the rows with the highest sequence. mirror: the rows that the source has, each as often, without keys."},
 		{Name: "keys", Edit: option.AsForm, Kind: option.List, Doc: "Key columns, for upsert and replace_using."},
 		{Name: "sequence", Edit: option.AsForm, Doc: "Sequence column, for replace_using."},
 		{Name: "create_table", Edit: option.Idle, Kind: option.Bool, Default: "false", Doc: "Create the table if it does not exist."},
-		{Name: "on_reset", Edit: option.Idle, Kind: option.Enum, Values: []string{"truncate", "keep"}, Doc: "What happens to the table's rows when the flow starts again from the beginning. Default: truncate for replace_using, else keep."},
+		{Name: "on_reset", Edit: option.Idle, Kind: option.Enum, Values: []string{"truncate", "keep"}, Doc: "What happens to the table's rows when the flow starts again from the beginning. Default: truncate for replace_using and mirror, else keep."},
 	}
 }
 
@@ -56,7 +57,7 @@ func parse(v option.Values, at fault.Pos) (options, fault.List) {
 		url: v.String("url"), user: v.String("user"), password: v.String("password"),
 		mode: v.String("mode"), keys: v.List("keys"), sequence: v.String("sequence"), create: v.Bool("create_table"),
 	}
-	o.truncate = v.String("on_reset") == "truncate" || !v.Has("on_reset") && o.mode == replaceUsing
+	o.truncate = v.String("on_reset") == "truncate" || !v.Has("on_reset") && (o.mode == replaceUsing || o.mode == mirror)
 	var problems fault.List
 	report := func(name string, code *fault.Code, format string, args ...any) {
 		e := fault.New(code, "sink format postgres: "+format, args...).At(at)
@@ -72,13 +73,14 @@ func parse(v option.Values, at fault.Pos) (options, fault.List) {
 	if _, err := o.config(); err != nil {
 		report("url", fault.InvalidOption, "url is not the address of a database") // the error may hold the password
 	}
-	if o.mode != appendRows && len(o.keys) == 0 {
+	keyed := o.mode == upsert || o.mode == replaceUsing
+	if keyed && len(o.keys) == 0 {
 		report("mode", fault.MissingOption, "mode => '%s' needs keys", o.mode)
 	}
 	if o.mode == replaceUsing && o.sequence == "" {
 		report("mode", fault.MissingOption, "mode => 'replace_using' needs a sequence")
 	}
-	for name, used := range map[string]bool{"keys": o.mode != appendRows, "sequence": o.mode == replaceUsing} {
+	for name, used := range map[string]bool{"keys": keyed, "sequence": o.mode == replaceUsing} {
 		if v.Has(name) && !used {
 			report(name, fault.InvalidOption, "%s has no effect with mode => '%s'", name, o.mode)
 		}

@@ -158,7 +158,7 @@ func (s *Sink) transact(ctx context.Context, id batch.ID, work *work) error {
 				return s.broken(err)
 			}
 		}
-		if err := work.run(ctx, s.conn); err != nil {
+		if err := work.run(ctx, s.conn, s.table); err != nil {
 			return s.broken(err)
 		}
 	}

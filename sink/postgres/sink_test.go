@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +69,78 @@ func TestReplaceUsing(t *testing.T) {
 	write(t, s, id(1, 0, 4), "-b 2 o", "+b 3 r", "+b 3 s", "-b 3 r", "-b 3 s", "+b 4 t")
 	db.holds("NULL 3 q", "b 4 t")
 	mustFail(t, s.Write(ctx, id(1, 0, 5), rowsOf("a NULL x")), fault.NullSequence, "seq", "row 0")
+}
+
+// D-28: mirror. Without keys exactly as many equal rows go as the feed says; a row that is not there stops the flow, and the batch leaves nothing.
+func TestMirror(t *testing.T) {
+	db := newDatabase(t)
+	db.exec("CREATE TABLE out (key text, seq bigint, v text, note text DEFAULT 'd')")
+	s := db.open("mode", "mirror")
+	write(t, s, id(1, 0, 0), "+a 1 x", "+a 1 x", "+a 1 x", "+NULL 2 y", "+NULL 2 y", "+b 1 z")
+	write(t, s, id(1, 0, 1), "-a 1 x", "-NULL 2 y", "-b 1 z", "+b 2 z")
+	db.holds("NULL 2 y", "a 1 x", "a 1 x", "b 2 z")
+	write(t, s, id(1, 0, 2), "-a 1 x", "+a 1 x", "-b 2 z", "+b 2 z", "+c 1 w", "-c 1 w")
+	db.holds("NULL 2 y", "a 1 x", "a 1 x", "b 2 z")
+	mustFail(t, s.Write(ctx, id(1, 0, 3), rowsOf("-a 1 x", "-a 1 x", "-a 1 x", "+d 1 v")), fault.SinkRowsMissing, "out", "2 of 3")
+	db.holds("NULL 2 y", "a 1 x", "a 1 x", "b 2 z")
+	write(t, s, id(2, 1, 0), "+e 1 u") // of a new generation
+	db.holds("e 1 u")
+}
+
+// Values that databases take for one another stay apart: the sign of a zero, JSON by its text, NULL and ”.
+func TestMirrorTellsValuesApart(t *testing.T) {
+	db := newDatabase(t)
+	f := []batch.Field{{Name: "x", Type: batch.Of(batch.Double)}, {Name: "y", Type: batch.Of(batch.Float)}, {Name: "a", Type: batch.ArrayOf(batch.Of(batch.Int))}, {Name: "t", Type: batch.Of(batch.String)}}
+	s, err := New(db.config(f, "mode", "mirror", "create_table", "true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	negative := math.Copysign(0, -1)
+	row := func(b []*batch.Builder, x, y float64, elements int, text string) {
+		batch.Append(b[0], x)
+		batch.Append(b[1], float32(y))
+		for i := range elements {
+			b[2].Child(0).AppendInt(int64(i))
+		}
+		b[2].AppendNested()
+		if text == "" {
+			b[3].AppendNull()
+		} else {
+			b[3].AppendString(strings.Trim(text, "'"))
+		}
+	}
+	give := func(n uint64, change sink.Change, fill func(b []*batch.Builder)) {
+		var b []*batch.Builder
+		for _, field := range f {
+			b = append(b, batch.NewBuilder(field.Type, 0))
+		}
+		fill(b)
+		rows := sink.Rows{Columns: batch.Columns{Fields: f}}
+		for i := range b {
+			rows.Columns.Cols = append(rows.Columns.Cols, b[i].Column())
+		}
+		rows.Columns.Len = rows.Columns.Cols[0].Len
+		rows.Change = slices.Repeat([]sink.Change{change}, rows.Columns.Len)
+		if err := s.Write(ctx, id(1, 0, n), rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	give(0, sink.InsertRow, func(b []*batch.Builder) {
+		row(b, 0, 1, 1, "k")
+		row(b, negative, 1, 1, "k")
+		row(b, math.NaN(), negative, 2, "")
+		row(b, math.NaN(), 0, 2, "''")
+		row(b, 2, 0, 0, "k")
+	})
+	give(1, sink.DeleteRow, func(b []*batch.Builder) {
+		row(b, negative, 1, 1, "k")
+		row(b, math.Float64frombits(math.Float64bits(math.NaN())|1), negative, 2, "")
+		row(b, 2, 0, 0, "k")
+	})
+	if got := db.exec("SELECT x, y, a::text, t FROM out ORDER BY x"); got != "0 1 [0] k\nNaN 0 [0,1] " {
+		t.Errorf("%q", got)
+	}
 }
 
 // A sequence of text compares by its bytes, not by the collation of the database.

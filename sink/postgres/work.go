@@ -20,18 +20,23 @@ type work struct {
 	copySQL    string
 	data       []byte
 	statements []string
+	deletes    int64 // rows that the first statement is to delete, where it is to be exact
 }
 
-func (w *work) run(ctx context.Context, c *pgx.Conn) error {
+func (w *work) run(ctx context.Context, c *pgx.Conn, t *table) error {
 	if len(w.data) == 0 {
 		return nil
 	}
 	if _, err := c.PgConn().CopyFrom(ctx, bytes.NewReader(w.data), w.copySQL); err != nil {
 		return err
 	}
-	for _, sql := range w.statements {
-		if _, err := c.Exec(ctx, sql); err != nil {
+	for i, sql := range w.statements {
+		done, err := c.Exec(ctx, sql)
+		if err != nil {
 			return err
+		}
+		if n := done.RowsAffected(); i == 0 && w.deletes > 0 && n != w.deletes {
+			return t.missing(n, w.deletes)
 		}
 	}
 	return nil
@@ -47,7 +52,11 @@ func (s *Sink) stage(ctx context.Context, c *pgx.Conn, t *table) error {
 	for i, typ := range t.types {
 		columns = append(columns, fmt.Sprintf("c%d %s", i, typ))
 	}
-	_, err := c.Exec(ctx, fmt.Sprintf("CREATE TEMPORARY TABLE %s (%s, live boolean NOT NULL) ON COMMIT DELETE ROWS", stageName, strings.Join(columns, ", ")))
+	last := "live boolean NOT NULL"
+	if s.opts.mode == mirror {
+		last = "many integer NOT NULL"
+	}
+	_, err := c.Exec(ctx, fmt.Sprintf("CREATE TEMPORARY TABLE %s (%s) ON COMMIT DELETE ROWS", stageName, strings.Join(append(columns, last), ", ")))
 	return s.fault(ctx, err, "making a temporary table")
 }
 
@@ -58,6 +67,8 @@ func (s *Sink) plan(rows *sink.Rows) (*work, error) {
 		return &work{}, nil
 	case s.opts.mode == appendRows:
 		return s.planAppend(rows)
+	case s.opts.mode == mirror:
+		return s.planMirror(rows)
 	}
 	return s.planKeyed(rows)
 }
