@@ -13,6 +13,7 @@ import (
 type Rows struct {
 	statement *Statement
 	ctx       context.Context // of the query that Rows is
+	at        time.Time
 	end       func()
 	err       error
 	done      bool
@@ -29,7 +30,7 @@ func (e *Engine) Query(ctx context.Context, c *dialect.Compiled, inputs []Input,
 		s.Close()
 		return nil, err
 	}
-	r := &Rows{statement: s, ctx: ctx, end: end}
+	r := &Rows{statement: s, ctx: ctx, at: at, end: end}
 	if err := s.start(ctx, s.plain, at); err != nil {
 		r.err = err
 		return nil, r.Close()
@@ -54,12 +55,40 @@ func (r *Rows) Checked() (Result, error) {
 	if r.done && err == nil {
 		err = r.statement.swallowed()
 	}
+	if err == errBrokenOff {
+		err = r.cause()
+	}
 	if err != nil {
 		r.err = err
 		return Result{}, err
 	}
 	return out.take()
 }
+
+// cause finds out why a query was broken off. A thread of DuckDB's that fails while nobody fetches breaks the others off, and who fetches next learns of that
+// alone. Run again, and fetched without a pause, the query says why; a few times, since the same may happen once more.
+func (r *Rows) cause() error {
+	s, err := r.statement, error(errBrokenOff)
+	for range 10 {
+		_ = s.finish(s.plain, err)
+		if err = s.start(r.ctx, s.plain, r.at); err != nil {
+			return err
+		}
+		for more := true; more && err == nil; {
+			more, err = s.fetch(r.ctx, s.plain, s.nextResults(s.plain))
+		}
+		if err != errBrokenOff {
+			break
+		}
+	}
+	if err == nil {
+		err = errBrokenOff
+	}
+	return err
+}
+
+// errBrokenOff is the error of a run that DuckDB has broken off for another error.
+var errBrokenOff error = fault.New(fault.InternalError, "the query was broken off for another error")
 
 // swallowed is that memory ran out in a function and TRY made it NULL.
 func (s *Statement) swallowed() error {

@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"sluice/batch"
@@ -100,4 +101,23 @@ func TestQueryThatFails(t *testing.T) {
 	if _, err := e.Query(ctx, c, in, batchTime); !errors.Is(err, context.Canceled) || len(e.statements) != 0 {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A query that a thread of DuckDB's breaks off while nobody fetches is run again to learn why, from its inputs: here they fail the second time alone.
+func TestQueryBrokenOff(t *testing.T) {
+	r, opened := read("t", field("a", bigint)), 0
+	r.Relation.Stream = false
+	in := Input{Open: func() (Scan, error) {
+		opened++
+		return pieces(columns(r.Relation.Fields, ints(1, int64(opened))), 1).Open()
+	}}
+	c := &dialect.Compiled{SQL: `SELECT CASE WHEN a = 2 THEN error('late') ELSE a::VARCHAR END::BIGINT FROM t`, Columns: r.Relation.Fields, Reads: []dialect.Read{r}}
+	rows, err := open(t, 2).Query(t.Context(), c, []Input{in}, batchTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rows.cause(); !fault.Of(err, fault.EvaluationFailed) || !strings.Contains(err.Error(), "late") || opened != 2 {
+		t.Errorf("got %v; opened %d scans", err, opened)
+	}
+	_ = rows.Close()
 }

@@ -212,8 +212,11 @@ func (s *Statement) failure(ctx context.Context, p *prepared) error {
 		}
 	}
 	kind := C.duckdb_result_error_type(&p.run.result)
-	if kind == C.DUCKDB_ERROR_INTERRUPT && ctx.Err() != nil {
-		return ctx.Err()
+	if kind == C.DUCKDB_ERROR_INTERRUPT {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return errBrokenOff
 	}
 	return runtimeError(kind, C.GoString(C.duckdb_result_error(&p.run.result)))
 }
