@@ -22,6 +22,7 @@ type UpdateRequest struct {
 	ResetCheckpointSelection []string   `json:"reset_checkpoint_selection,omitempty"` // flows
 	Overrides                []Override `json:"replace_where_overrides,omitempty"`
 	ValidateOnly             bool       `json:"validate_only,omitempty"`
+	AcceptLoss               bool       `json:"accept_data_loss,omitempty"` // not Databricks': go on without what topics do not hold any more (FR-O1)
 	Cause                    string     `json:"cause,omitempty"`
 }
 

@@ -16,6 +16,7 @@ type Selection struct {
 	Refresh     map[string]bool // tables and sinks, as target names them; nil with a nil FullRefresh is all
 	FullRefresh map[string]bool
 	All         bool                    // full refresh of everything
+	AcceptLoss  bool                    // full refreshes go on without what topics do not hold any more (FR-O1)
 	Overrides   map[string]*plan.Window // of a triggered run: other predicates of REPLACE WHERE flows, by flow (PO-01)
 }
 
@@ -169,7 +170,7 @@ func (d *Daemon) reset(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.repeatable(ctx, r.flows); err != nil {
+	if err := d.repeatable(ctx, r, d.Select.AcceptLoss); err != nil {
 		return err
 	}
 	if err := d.warnReaders(r.tables, r.flows); err != nil {
@@ -226,29 +227,40 @@ func withChoices(f *plan.Flow, err error) error {
 	return choices(f, &own)
 }
 
-// repeatable refuses a full refresh that would lose what topics do not hold any more, and says what that is; a flow that
-// may lose data only warns (FR-O1, D-6).
-func (d *Daemon) repeatable(ctx context.Context, flows []string) error {
+// repeatable refuses a reset of flows that would lose what topics or tables do not hold any more, and says what that is; a flow that
+// may lose records of topics only warns, and so do all when the loss is accepted (FR-O1, D-6).
+func (d *Daemon) repeatable(ctx context.Context, r resets, accepted bool) error {
 	var problems fault.List
 	for _, f := range d.Plan.Flows {
-		if f.Input.Kind != plan.FromKafka || !slices.Contains(flows, f.Name) {
+		if !slices.Contains(r.flows, f.Name) {
 			continue
 		}
-		lost, allowed, err := d.unrepeatable(ctx, f)
+		lost, allowed, err := d.unrepeatable(ctx, f, r.tables)
 		switch {
 		case err != nil:
 			return err
-		case lost != nil && !allowed:
+		case lost != nil && !allowed && !(accepted && f.Input.Kind == plan.FromKafka):
 			problems = append(problems, lost.WithDetail("flow %s", f.Name))
 		case lost != nil:
+			lost.Hint = "" // what it says is done
 			d.emit(&eventlog.FlowWarning{Flow: f.Name, Err: lost})
 		}
 	}
 	return problems.Err()
 }
 
-// unrepeatable says what of a flow's input is gone since the flow read it, and whether that may be.
-func (d *Daemon) unrepeatable(ctx context.Context, f *plan.Flow) (lost *fault.Error, allowed bool, err error) {
+// unrepeatable says what of a flow's input is gone since the flow read it, and whether that may be. reset are tables that begin anew, too.
+func (d *Daemon) unrepeatable(ctx context.Context, f *plan.Flow, reset []string) (lost *fault.Error, allowed bool, err error) {
+	if f.Input.Kind == plan.FromTable && !slices.Contains(reset, f.Input.Table.Name) {
+		t, err := d.store.OpenTable(f.Input.Table.Name)
+		if t == nil || err != nil {
+			return nil, false, err
+		}
+		return t.Trimmed(), false, nil
+	}
+	if f.Input.Kind != plan.FromKafka {
+		return nil, false, nil
+	}
 	s, err := d.store.Flow(f.Name)
 	if err != nil {
 		return nil, false, err

@@ -48,7 +48,7 @@ func (d *Daemon) StartUpdate(ctx context.Context, r admin.UpdateRequest) (string
 		run := d.watch.Status().Update
 		return "", fault.New(fault.UpdateActive, "the pipeline is triggered, and its update %s is at work", run.ID).WithHint("start it again when that has ended, with --refresh or --full-refresh")
 	}
-	if err := d.repeatable(ctx, u.resets.flows); err != nil {
+	if err := d.repeatable(ctx, u.resets, r.AcceptLoss); err != nil {
 		return "", err
 	}
 	id, fresh, err := d.admit(u)
@@ -126,7 +126,7 @@ func (d *Daemon) admit(u *update) (id string, fresh bool, err error) {
 }
 
 func sameRequest(a, b *admin.UpdateRequest) bool {
-	return a.FullRefresh == b.FullRefresh && a.ValidateOnly == b.ValidateOnly && slices.Equal(a.RefreshSelection, b.RefreshSelection) &&
+	return a.FullRefresh == b.FullRefresh && a.AcceptLoss == b.AcceptLoss && a.ValidateOnly == b.ValidateOnly && slices.Equal(a.RefreshSelection, b.RefreshSelection) &&
 		slices.Equal(a.FullRefreshSelection, b.FullRefreshSelection) && slices.Equal(a.ResetCheckpointSelection, b.ResetCheckpointSelection) &&
 		slices.Equal(a.Overrides, b.Overrides)
 }

@@ -136,6 +136,16 @@ func (t *Table) goOn(r readerRecord) readerRecord {
 	return r
 }
 
+// Trimmed says what retention has taken from an append table, which a reader from its beginning would not find; nil when it has all.
+func (t *Table) Trimmed() *fault.Error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.reachable(batch.Offset{At: 1}); err != nil {
+		return fault.From(err)
+	}
+	return nil
+}
+
 // reachable refuses a place before what retention left (D-16).
 func (t *Table) reachable(at batch.Offset) error {
 	if at.At >= t.trimmed.first {

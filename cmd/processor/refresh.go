@@ -13,9 +13,14 @@ import (
 	"sluice/plan"
 )
 
+// refreshFlags are the flags of refresh.
+type refreshFlags struct {
+	full, async, acceptLoss bool
+	where                   string
+}
+
 func (a *app) refreshCmd() *cobra.Command {
-	var full, async bool
-	var where string
+	var f refreshFlags
 	c := &cobra.Command{
 		Use:   "refresh [TARGET ...]",
 		Short: "Bring tables and sinks up to date now, of all when none is named: in the running daemon, else by a run of its own",
@@ -25,7 +30,10 @@ func (a *app) refreshCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			overrides, err := overridesOf(p, targets, where, c.Flags().Changed("where"))
+			if f.acceptLoss && !f.full {
+				return usage{fmt.Errorf("--accept-data-loss is for full refreshes: it needs --full")}
+			}
+			overrides, err := overridesOf(p, targets, f.where, c.Flags().Changed("where"))
 			if err != nil {
 				return err
 			}
@@ -34,22 +42,23 @@ func (a *app) refreshCmd() *cobra.Command {
 				return err
 			}
 			if client != nil {
-				return a.refreshLive(c.Context(), client, p, targets, overrides, full, async)
+				return a.refreshLive(c.Context(), client, p, targets, overrides, f)
 			}
 			if store != nil {
 				if err := store.Close(); err != nil {
 					return err
 				}
 			}
-			if async {
+			if f.async {
 				return usage{fmt.Errorf("--async needs a running daemon")}
 			}
-			return a.runOnce(c.Context(), p, targets, overrides, full)
+			return a.runOnce(c.Context(), p, targets, overrides, f)
 		},
 	}
-	c.Flags().BoolVar(&full, "full", false, "empty them first and compute them anew; of sinks, send everything again")
-	c.Flags().StringVar(&where, "where", "", "of one REPLACE WHERE table: compute the rows for which this predicate is true anew, this time, in place of the defined one")
-	c.Flags().BoolVar(&async, "async", false, "print the update's id and do not wait for its end")
+	c.Flags().BoolVar(&f.full, "full", false, "empty them first and compute them anew; of sinks, send everything again")
+	c.Flags().StringVar(&f.where, "where", "", "of one REPLACE WHERE table: compute the rows for which this predicate is true anew, this time, in place of the defined one")
+	c.Flags().BoolVar(&f.async, "async", false, "print the update's id and do not wait for its end")
+	c.Flags().BoolVar(&f.acceptLoss, "accept-data-loss", false, "with --full: although topics do not hold everything any more that was read from them")
 	return c
 }
 
@@ -66,10 +75,10 @@ func overridesOf(p *plan.Pipeline, targets []string, where string, given bool) (
 }
 
 // refreshLive has the running daemon do it.
-func (a *app) refreshLive(ctx context.Context, client *admin.Client, p *plan.Pipeline, targets []string, overrides []admin.Override, full, async bool) error {
-	r := admin.UpdateRequest{Cause: "USER_ACTION", Overrides: overrides}
+func (a *app) refreshLive(ctx context.Context, client *admin.Client, p *plan.Pipeline, targets []string, overrides []admin.Override, f refreshFlags) error {
+	r := admin.UpdateRequest{Cause: "USER_ACTION", Overrides: overrides, AcceptLoss: f.acceptLoss}
 	switch {
-	case !full:
+	case !f.full:
 		r.RefreshSelection = targets
 	case len(targets) > 0:
 		r.FullRefreshSelection = targets
@@ -81,7 +90,7 @@ func (a *app) refreshLive(ctx context.Context, client *admin.Client, p *plan.Pip
 		return err
 	}
 	fmt.Fprintf(a.out, "update %s\n", id)
-	if async {
+	if f.async {
 		return nil
 	}
 	for {
@@ -113,14 +122,15 @@ func (a *app) updateEnded(u *admin.UpdateInfo) error {
 }
 
 // runOnce opens the store of a stopped pipeline and runs it through once.
-func (a *app) runOnce(ctx context.Context, p *plan.Pipeline, targets []string, overrides []admin.Override, full bool) error {
+func (a *app) runOnce(ctx context.Context, p *plan.Pipeline, targets []string, overrides []admin.Override, f refreshFlags) error {
 	once := *p
 	once.Continuous = false
 	refresh, fullRefresh := targets, []string(nil)
-	if full {
+	if f.full {
 		refresh, fullRefresh = nil, targets
 	}
-	s, err := daemon.Select(&once, refresh, fullRefresh, full && len(targets) == 0)
+	s, err := daemon.Select(&once, refresh, fullRefresh, f.full && len(targets) == 0)
+	s.AcceptLoss = f.acceptLoss
 	if err == nil {
 		err = s.Override(&once, overrides)
 	}

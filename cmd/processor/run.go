@@ -28,6 +28,7 @@ type runFlags struct {
 	refresh     []string
 	fullRefresh []string
 	all         bool
+	acceptLoss  bool
 }
 
 func (a *app) runCmd() *cobra.Command {
@@ -45,6 +46,7 @@ func (a *app) runCmd() *cobra.Command {
 	flags.StringSliceVar(&f.refresh, "refresh", nil, "run the flows into these tables and sinks only")
 	flags.StringSliceVar(&f.fullRefresh, "full-refresh", nil, "empty these tables and compute them anew; of sinks, send everything again")
 	flags.BoolVar(&f.all, "full-refresh-all", false, "empty all tables and compute them anew; send everything again to the sinks")
+	flags.BoolVar(&f.acceptLoss, "accept-data-loss", false, "refresh fully although topics do not hold everything any more that was read from them")
 	return c
 }
 
@@ -68,6 +70,9 @@ func (a *app) runPipeline(ctx context.Context, f runFlags) error {
 	}
 	if err != nil {
 		return err
+	}
+	if s.AcceptLoss = f.acceptLoss; f.acceptLoss && !f.all && len(f.fullRefresh) == 0 {
+		return usage{fmt.Errorf("--accept-data-loss is for full refreshes")}
 	}
 	return a.runPlan(ctx, p, s, f)
 }

@@ -151,9 +151,9 @@ func (r *scriptRunner) refresh(ctx context.Context, s *syntax.Refresh) error {
 		return err
 	}
 	if s.Full {
-		return r.runOnce(ctx, r.plan, u.FullRefreshSelection, u.Overrides, true)
+		return r.runOnce(ctx, r.plan, u.FullRefreshSelection, u.Overrides, refreshFlags{full: true})
 	}
-	return r.runOnce(ctx, r.plan, u.RefreshSelection, u.Overrides, false)
+	return r.runOnce(ctx, r.plan, u.RefreshSelection, u.Overrides, refreshFlags{})
 }
 
 func executeLive(ctx context.Context, client *admin.Client, s admin.Statement) (t table, err error) {

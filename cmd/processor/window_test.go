@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"sluice/daemon"
 )
 
 // windowed has a table of facts and the daily sums of those from June on, of which there are older ones.
@@ -173,4 +175,74 @@ CREATE STREAMING TABLE sums FLOW REPLACE WHERE d >= 0 BY NAME SELECT d, sum(v) A
 			t.Errorf("after %v:\n%s\nwant\n%s", args, got, strings.Join(want, "\n"))
 		}
 	}
+}
+
+// officialOverride is an override by the official client for Python: its typed call, then the request as it is documented, then what is refused.
+const officialOverride = `
+import sys, time
+from databricks.sdk import WorkspaceClient
+from databricks.sdk.errors import BadRequest
+from databricks.sdk.service.pipelines import ReplaceWhereOverride
+w = WorkspaceClient(host=sys.argv[1], token="any")
+id = "local"
+def ended(update):
+    while True:
+        info = w.pipelines.get_update(id, update).update
+        if info.state.value in ("COMPLETED", "FAILED", "CANCELED"):
+            return info.state.value
+        time.sleep(0.1)
+o = ReplaceWhereOverride
+print(ended(w.pipelines.start_update(id, replace_where_overrides=[o(flow_name="fill", predicate_override="d = '2026-01-01' AND region = 'eu'")]).update_id))
+raw = w.api_client.do("POST", f"/api/2.0/pipelines/{id}/updates", body={"pipeline_id": id, "cause": "JOB_TASK",
+    "update_cause_details": {"job_details": {"performance_target": "PERFORMANCE"}}, "refresh_selection": ["daily"],
+    "replace_where_overrides": [{"flow_name": "fill", "predicate_override": "d = '2026-02-01'"}]})
+print(ended(raw["update_id"]))
+print(ended(w.pipelines.start_update(id, validate_only=True, replace_where_overrides=[o(flow_name="fill", predicate_override="d = '2026-01-01'")]).update_id))
+for request in (
+    dict(replace_where_overrides=[o(flow_name="nobody", predicate_override="s > 1")]),
+    dict(replace_where_overrides=[o(flow_name="facts", predicate_override="v > 1")]),
+    dict(refresh_selection=["facts"], replace_where_overrides=[o(flow_name="fill", predicate_override="s > 1")]),
+    dict(replace_where_overrides=[o(flow_name="fill", predicate_override="s > 1"), o(flow_name="fill", predicate_override="s > 2")]),
+    dict(full_refresh_selection=["daily"], replace_where_overrides=[o(flow_name="fill", predicate_override="s > 1")]),
+    dict(replace_where_overrides=[o(flow_name="fill", predicate_override="rand() < s")]),
+    dict(validate_only=True, replace_where_overrides=[o(flow_name="fill", predicate_override="v > 1")]),
+):
+    try:
+        w.pipelines.start_update(id, **request)
+        print("accepted", request)
+    except BadRequest as e:
+        print(next(part for part in str(e).split(": ") if "_" in part))  # behind a position, if there is one
+`
+
+// PO-03, PO-05, PO-06, PO-O1 to PO-O5, PO-O7 through the official client: without a selection everything is brought up to date, and validate_only
+// judges predicates and does nothing.
+func TestOverridesWithTheOfficialClient(t *testing.T) {
+	s := windowed(t)
+	python := databricksSDK(t)
+	d := s.start()
+	s.until("the window", func() bool { return s.daily() == juneRows })
+	where, _ := daemon.ReadWhere(filepath.Join(s.dir, "state"))
+	script := filepath.Join(t.TempDir(), "client.py")
+	if err := os.WriteFile(script, []byte(officialOverride), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := output(t, python, script, "http://"+where.Address)
+	want := `COMPLETED
+COMPLETED
+COMPLETED
+REPLACE_WHERE_OVERRIDE_UNKNOWN_FLOW
+REPLACE_WHERE_OVERRIDE_NOT_SUPPORTED
+REPLACE_WHERE_OVERRIDE_NOT_SELECTED
+REPLACE_WHERE_OVERRIDE_TWICE
+REPLACE_WHERE_OVERRIDE_WITH_FULL_REFRESH
+REPLACE_WHERE_OVERRIDE_NOT_SUPPORTED
+REPLACE_WHERE_COLUMN_NOT_IN_OUTPUT
+`
+	if err != nil || out != want {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if rows := s.daily(); rows != "d,region,s\n2026-01-01,eu,1\n2026-02-01,eu,3\n2026-06-01,eu,4" {
+		t.Errorf("%s", rows)
+	}
+	d.stop(exitOK)
 }

@@ -271,11 +271,12 @@ func writeFile(_ context.Context, w *world, a *words) (string, error) {
 }
 
 func apply(_ context.Context, w *world, a *words) (string, error) {
-	show, all := report(a), a.flag("full-refresh-all")
+	show, all, accept := report(a), a.flag("full-refresh-all"), a.flag("accept-data-loss")
 	s, err := daemon.Select(w.plan, a.values("refresh"), a.values("full-refresh"), all)
 	if err != nil {
 		return "", err
 	}
+	s.AcceptLoss = accept
 	return w.apply(s, show)
 }
 

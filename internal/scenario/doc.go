@@ -24,7 +24,7 @@
 //	                                                               by its first record
 //	end TRANSACTION commit | abort                                 ends it
 //	file PATH                                                      writes a file
-//	run [refresh=(T, ...)] [full-refresh=(T, ...)] [full-refresh-all] [messages | brief | states]
+//	run [refresh=(T, ...)] [full-refresh=(T, ...)] [full-refresh-all] [accept-data-loss] [messages | brief | states]
 //	                                                               runs until everything has been applied; shows who failed
 //	step FLOW [batches=N] [messages | states]                      runs until the flow has committed N batches, then stops
 //	stop | crash                                                   stops a daemon that stays up between commands

@@ -227,7 +227,7 @@ func (s *Source) Gone(ctx context.Context, from, to batch.Position) (lost *fault
 	}
 	lost = fault.New(fault.DataLoss, "what was read and is gone since cannot be read again: %s", strings.Join(ranges, "; "))
 	if !s.opts.allowLoss {
-		lost.WithHint("with allow_data_loss => 'true' a full refresh goes on with what the topics still hold")
+		lost.WithHint("with --accept-data-loss, or with allow_data_loss => 'true', a full refresh goes on with what the topics still hold")
 	}
 	return lost, s.opts.allowLoss, nil
 }
