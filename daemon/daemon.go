@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
-	"runtime"
 	"sync"
 	"time"
 
@@ -90,7 +89,7 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 	d.measured = metrics.New(d.registry)
 	d.measured.SetBuild(o.Build.Version, o.Build.Revision)
 	metrics.RegisterRuntime(d.registry)
-	budget := Split(o.Plan.Settings.MemoryLimit)
+	budget := MemoryOf(o.Plan)
 	if err = d.openEngines(budget); err != nil {
 		return d, err
 	}
@@ -132,7 +131,7 @@ func (d *Daemon) openEngines(m Memory) (err error) {
 	}
 	var opened *eval.Engine
 	d.parallel = sync.OnceValues(func() (_ *eval.Engine, err error) {
-		opened, err = eval.Open(eval.Options{Threads: runtime.GOMAXPROCS(0), MemoryLimit: m.Engine, TempDir: spillQueries(d.Plan.Storage), Zone: d.Plan.Zone})
+		opened, err = eval.Open(eval.Options{Threads: m.Threads, MemoryLimit: m.Queries, TempDir: spillQueries(d.Plan.Storage), Zone: d.Plan.Zone})
 		return opened, err
 	})
 	d.onClose(func() {

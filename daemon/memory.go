@@ -1,6 +1,9 @@
 package daemon
 
 import (
+	"runtime"
+	"slices"
+
 	"sluice/batch"
 	"sluice/catalog"
 	"sluice/plan"
@@ -9,7 +12,8 @@ import (
 // Memory is how the one limit is split (D-30). What the program takes whatever it does comes first: its code, which DuckDB's
 // is most of, the runtime with a heap of its own, and what the C libraries keep. Of the rest five eighths are the Go heap's, one eighth
 // the store's cache and memtables, which lie outside of it, and one eighth the two SQL engines'. The last eighth is what
-// allocators keep and what DuckDB does not count.
+// allocators keep and what DuckDB does not count. Where windows are replaced, the engine that sorts their rows has a quarter, of which the batches of
+// flows on their way give most.
 type Memory struct {
 	Heap     int64 // of Go, everything in it
 	Floors   int64 // in the heap: floors of keyed tables
@@ -17,7 +21,9 @@ type Memory struct {
 	Feed     int64 // in the heap: change feed of a commit before it is written ahead
 	Cache    int64 // blocks of the store, and its memtables
 	Memtable int64 // one of three
-	Engine   int64 // each of two
+	Engine   int64 // of the engine that streams
+	Queries  int64 // of the one with several threads
+	Threads  int   // so many
 }
 
 // fixed is that memory: 93 MB of code that is in use, about 10 of C's allocator, and idle, the Go runtime's part. A daemon that does
@@ -27,10 +33,18 @@ const (
 	idle  = 16 << 20
 )
 
-// Split splits a memory limit in bytes.
-func Split(limit int64) Memory {
-	rest := max(limit, catalog.LeastMemory) - fixed
-	return Memory{Heap: idle + rest*5/8, Floors: rest / 8, Batches: rest / 4, Feed: rest / 64, Cache: rest / 8, Memtable: min(64<<20, rest/32), Engine: rest / 16}
+// perThread is what DuckDB needs for each thread to sort more than fits in memory.
+const perThread = 48 << 20
+
+// MemoryOf splits the memory limit of a pipeline.
+func MemoryOf(p *plan.Pipeline) Memory {
+	rest := max(p.Settings.MemoryLimit, catalog.LeastMemory) - fixed
+	m := Memory{Heap: idle + rest*5/8, Floors: rest / 8, Batches: rest / 4, Feed: rest / 64, Cache: rest / 8, Memtable: min(64<<20, rest/32), Engine: rest / 16, Queries: rest / 16}
+	if slices.ContainsFunc(p.Flows, func(f *plan.Flow) bool { return f.Window != nil }) {
+		m.Heap, m.Batches, m.Queries = idle+rest*7/16, rest/8, rest/4
+	}
+	m.Threads = min(runtime.GOMAXPROCS(0), max(1, int(m.Queries/perThread)))
+	return m
 }
 
 const (
@@ -50,7 +64,7 @@ const (
 // batchLimit bounds a batch of one flow: as the settings say, and so that the batches of all flows at once fit in memory.
 func (d *Daemon) batchLimit(f *plan.Flow) batch.Limit {
 	s := d.Plan.Settings
-	budget := Split(s.MemoryLimit).Batches
+	budget := MemoryOf(d.Plan).Batches
 	times := int64(copies)
 	if f.Input.Mode == batch.Quarantine {
 		times += original

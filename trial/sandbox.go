@@ -44,7 +44,7 @@ func newSandbox(c *Case, harm Harm) (*sandbox, error) {
 	if s.dir, err = os.MkdirTemp("", "processor-test-"); err != nil {
 		return nil, err
 	}
-	memory := daemon.Split(c.Plan.Settings.MemoryLimit).Engine
+	memory := daemon.MemoryOf(c.Plan).Engine
 	if s.engine, err = eval.Open(eval.Options{Threads: 1, MemoryLimit: memory, Zone: c.Plan.Zone, Files: filepath.Join(s.dir, "tables")}); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(s.dir))
 	}

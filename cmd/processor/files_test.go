@@ -21,7 +21,7 @@ import (
 func TestFilesOfAStoppedStoreAreRead(t *testing.T) {
 	p := &plan.Pipeline{Name: "p", Storage: filepath.Join(t.TempDir(), "it's [a] *storage*")}
 	p.Settings.MemoryLimit = catalog.LeastMemory
-	budget := daemon.Split(p.Settings.MemoryLimit)
+	budget := daemon.MemoryOf(p)
 	engine, err := eval.Open(eval.Options{Threads: 1, MemoryLimit: budget.Engine, Files: filepath.Join(p.Storage, "files"), TempDir: filepath.Join(p.Storage, "spill")})
 	if err != nil {
 		t.Fatal(err)

@@ -97,7 +97,7 @@ func (a *app) runPlan(ctx context.Context, p *plan.Pipeline, s daemon.Selection,
 		defer stop()
 	}
 	eval.GiveBack()
-	debug.SetMemoryLimit(daemon.Split(p.Settings.MemoryLimit).Heap)
+	debug.SetMemoryLimit(daemon.MemoryOf(p).Heap)
 	d, err := daemon.Start(do, daemon.Options{Plan: p, Select: s, Log: log, Build: build(), Fatal: func(error) {
 		os.Exit(exitFailure) // the store has said why
 	}})

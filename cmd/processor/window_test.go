@@ -246,3 +246,22 @@ REPLACE_WHERE_COLUMN_NOT_IN_OUTPUT
 	}
 	d.stop(exitOK)
 }
+
+// A window of more rows than the engine that sorts them has memory for, in an order that is none of theirs (D-30). The other half is
+// outside.
+func TestWindowsLargerThanMemory(t *testing.T) {
+	const rows = 600_000
+	var b strings.Builder
+	for i := range rows {
+		fmt.Fprintf(&b, `{"d":%d,"text":"%060d"}`+"\n", i*7919%400, i)
+	}
+	s := local(t, `CREATE STREAMING TABLE big CLUSTER BY (d) FLOW REPLACE WHERE d < 200 BY NAME SELECT d, text FROM read_files('in/*.json', format => 'json', schema => 'd INT, text STRING');`,
+		map[string]string{"in/1.json": b.String()})
+	s.sets = append(s.sets, "--set", "sluice.memory_limit=256MB")
+	if code, out := s.verb("refresh", "big"); code != exitOK {
+		t.Fatalf("exit %d\n%s", code, out)
+	}
+	if got := s.csv("SELECT count(*) AS n, count(DISTINCT text) AS texts, max(d) AS d FROM big"); got != fmt.Sprintf("n,texts,d\n%d,%d,199", rows/2, rows/2) {
+		t.Error(got)
+	}
+}
