@@ -40,7 +40,7 @@ generate: ## write the generated parts of docs/ and NOTICES
 golden: ## ask PySpark anew what Spark SQL gives (Python 3.10, Java 19 and the network; FILES=... for some of the files)
 	@scripts/golden.sh $(FILES)
 
-bench: tools ## measure flows against a plain consume of the same topic
+bench: tools ## measure flows against a plain consume of the same topic, and windows against whole tables
 	GOEXPERIMENT=jsonv2 go run ./internal/bench
 
 soak: tools ## run the long versions of the tests: every crash point, all variants (hours); FOR=30m: search new seeds for so long

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,12 +26,12 @@ func TestBenchMeasuresEverything(t *testing.T) {
 		t.Skip("builds the processor")
 	}
 	var out bytes.Buffer
-	if err := run(context.Background(), []string{"-keys", "3000", "-pairs", "1", "-dir", t.TempDir()}, &out); err != nil {
+	if err := run(context.Background(), []string{"-keys", "3000", "-pairs", "1", "-windows", "20000", "-dir", t.TempDir()}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	for _, name := range []string{"plain consume", "consume + decode", "pass-through flow", "REPLACE USING flow", "pass-through flow, digest: ", "REPLACE USING flow, digest: ",
 		"pass-through flow, from_json: ", "pass-through flow, from_json in SQL: ",
-		"decode JSON ", "decode JSON, fastjson: ", "decode JSON, " + standardName + ": ", "decode CSV: "} {
+		"decode JSON ", "decode JSON, fastjson: ", "decode JSON, " + standardName + ": ", "decode CSV: ", "REPLACE WHERE, "} {
 		if !strings.Contains(out.String(), name) {
 			t.Errorf("the report does not name %s:\n%s", name, &out)
 		}
@@ -40,6 +41,17 @@ func TestBenchMeasuresEverything(t *testing.T) {
 func TestAWrongResultIsRefused(t *testing.T) {
 	if newestRows(10).check(newestRows(10)) != nil || (rows{10, 444}).check(newestRows(10)) == nil {
 		t.Error("the check lets a wrong sum pass")
+	}
+}
+
+func TestSizesOfWindows(t *testing.T) {
+	if got, err := sizes("1000, 20000"); err != nil || !slices.Equal(got, []int64{1000, 20000}) {
+		t.Errorf("sizes: %v, %v", got, err)
+	}
+	for _, text := range []string{"", "0", "-1000", "1500", "1000,", "many"} {
+		if got, err := sizes(text); err == nil {
+			t.Errorf("%q is taken for %v", text, got)
+		}
 	}
 }
 

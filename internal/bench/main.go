@@ -40,11 +40,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return role(ctx, strings.Join(args[2:], ""), keys)
 		}
 	}
-	var b bench
+	b := bench{windows: []int64{1_000_000, 10_000_000}}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&b.keys, "keys", 1_000_000, "keys of the topic; each has five records")
 	flags.IntVar(&b.pairs, "pairs", 5, "how often each thing is measured beside a plain consume")
-	flags.StringVar(&b.only, "only", "", "measure only what has this in its name: decode, json, csv, pass, replace or digest")
+	flags.StringVar(&b.only, "only", "", "measure only what has this in its name: decode, json, csv, pass, replace, digest or windows")
+	flags.Func("windows", "measure windows of REPLACE WHERE tables of so many rows (default 1000000,10000000)", func(text string) (err error) {
+		b.windows, err = sizes(text)
+		return err
+	})
 	flags.StringVar(&b.processor, "processor", "", "the processor to measure (default: built from this module)")
 	flags.StringVar(&b.against, "against", "", "a second processor, measured in turn with the first")
 	flags.StringVar(&b.dir, "dir", "", "folder for state (default: that of temporary files)")
@@ -61,6 +65,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 type bench struct {
 	keys, pairs             int
 	only                    string
+	windows                 []int64 // rows of the tables that windows of are replaced
 	processor, against, dir string
 	address                 string
 	subjects                []subject
@@ -83,6 +88,21 @@ func (b *bench) run(ctx context.Context, out io.Writer) (err error) {
 			return err
 		}
 	}
+	const windows = "windows"
+	fmt.Fprintln(out, machine())
+	if b.only != windows {
+		if err := b.runRecords(ctx, out); err != nil {
+			return err
+		}
+	}
+	if b.only == "" || b.only == windows {
+		return b.measureWindows(ctx, out)
+	}
+	return nil
+}
+
+// runRecords measures all that reads the topic.
+func (b *bench) runRecords(ctx context.Context, out io.Writer) error {
 	began := time.Now()
 	address, stop, err := startBroker(ctx, b.keys)
 	if err != nil {
@@ -90,7 +110,7 @@ func (b *bench) run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer stop()
 	b.address = address
-	fmt.Fprintf(out, "%s\n%d records of %d keys in %d partitions, written in %.0f s\n", machine(), b.keys*versions, b.keys, partitions, time.Since(began).Seconds())
+	fmt.Fprintf(out, "%d records of %d keys in %d partitions, written in %.0f s\n", b.keys*versions, b.keys, partitions, time.Since(began).Seconds())
 	b.choose()
 	alone := strings.Contains("decode json csv", strings.ToLower(b.only))
 	if len(b.subjects) == 0 && !alone {
