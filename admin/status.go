@@ -65,12 +65,22 @@ type Quarantine struct {
 
 // Table is one table of the pipeline. Keys is absent when the table has none, Bytes when it is not known.
 type Table struct {
-	Name    string `json:"name"`
-	Rows    int64  `json:"rows"`
-	Keys    *int64 `json:"keys,omitempty"`
-	Bytes   *int64 `json:"bytes,omitempty"`
-	Version uint64 `json:"version"`          // rises with each commit that changes it
-	Digest  string `json:"digest,omitempty"` // of the rows as of that version, where it is kept: 32 hexadecimal digits
+	Name     string    `json:"name"`
+	Rows     int64     `json:"rows"`
+	Keys     *int64    `json:"keys,omitempty"`
+	Bytes    *int64    `json:"bytes,omitempty"`
+	Version  uint64    `json:"version"` // rises with each commit that changes it
+	Schedule *Schedule `json:"schedule,omitempty"`
+	Digest   string    `json:"digest,omitempty"` // of the rows as of that version, where it is kept: 32 hexadecimal digits
+}
+
+// Schedule is the SCHEDULE or TRIGGER clause of a table, and how it stands.
+type Schedule struct {
+	Clause  string     `json:"clause"`
+	Altered bool       `json:"altered,omitempty"`   // by ALTER: the definition says something else
+	Last    *time.Time `json:"last_turn,omitempty"` // from which the next one is counted
+	Next    *time.Time `json:"next_turn,omitempty"` // absent when none comes any more, and of TRIGGER ON UPDATE
+	Running bool       `json:"running,omitempty"`
 }
 
 // Flow is one flow. Counts, expectations and batches are those since the daemon started.

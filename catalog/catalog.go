@@ -7,6 +7,7 @@ import (
 	"sluice/fault"
 	"sluice/option"
 	"sluice/syntax"
+	"sluice/timetable"
 )
 
 // Catalog is a pipeline's graph: what is declared, and who reads and writes what.
@@ -30,7 +31,8 @@ type Table struct {
 	Retention    string // sluice.retention (D-16)
 	Digest       bool   // sluice.digest (D-29)
 	History      History
-	historyAt    fault.Pos // of its property
+	historyAt    fault.Pos            // of its property
+	Schedule     *timetable.Timetable // its SCHEDULE or TRIGGER clause; nil without one
 }
 
 // Keyed reports whether a REPLACE USING flow writes the table.

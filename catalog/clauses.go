@@ -6,6 +6,7 @@ import (
 	"sluice/fault"
 	"sluice/option"
 	"sluice/syntax"
+	"sluice/timetable"
 )
 
 // clauses takes what stands between a table's columns and its flow.
@@ -15,7 +16,10 @@ func (b *builder) clauses(t *Table) {
 		return b.report(code, c.Positions[clause], format, args...)
 	}
 	if c.Schedule != nil {
-		refuse(fault.NoSchedule, "SCHEDULE", "the table %s has a schedule", t.Display).WithHint("run the pipeline from a scheduler, or with continuous: true")
+		var err error
+		if t.Schedule, err = timetable.Of(c.Schedule); err != nil {
+			b.Problems = append(b.Problems, fault.From(err))
+		}
 	}
 	if c.RowFilter != nil {
 		refuse(fault.NoRowFilter, "WITH ROW FILTER", "the table %s has a row filter", t.Display)

@@ -22,6 +22,7 @@ const (
 	SettingGracePeriod     = "sluice.grace_period"
 	SettingDrainTimeout    = "sluice.drain_timeout"
 	SettingRetryTimeout    = "sluice.retry_timeout"
+	SettingRefreshTimeout  = "sluice.refresh_timeout"
 	SettingMaxBatchRows    = "sluice.max_batch_rows"
 	SettingMaxBatchBytes   = "sluice.max_batch_bytes"
 	SettingLogFormat       = "sluice.log_format"
@@ -41,6 +42,7 @@ var Settings = option.Set{
 	{Name: SettingGracePeriod, Kind: option.Duration, Default: "30s", Doc: "How long a stop waits for the batch under way (D-39)."},
 	{Name: SettingDrainTimeout, Kind: option.Duration, Default: "15m", Doc: "How long a once flow waits for an open transaction before its end (D-7)."},
 	{Name: SettingRetryTimeout, Kind: option.Duration, Default: "10m", Doc: "How long a triggered run tries again what failed outside (D-51)."},
+	{Name: SettingRefreshTimeout, Kind: option.Duration, Default: "2 days", Doc: "How long a refresh that a schedule starts may take; then it fails, and the table waits for its next turn (SC-07)."},
 	{Name: SettingMaxBatchRows, Kind: option.Int, Default: "65536", Doc: "Records in one batch, at most; fewer where sluice.memory_limit has no room for them."},
 	{Name: SettingMaxBatchBytes, Kind: option.Size, Default: "64MiB", Doc: "A batch ends with the record that passes this size, or a smaller one that sluice.memory_limit has room for."},
 	{Name: SettingLogFormat, Kind: option.Enum, Values: []string{"text", "json"}, Default: "text", Doc: "Form of the log."},

@@ -22,6 +22,9 @@ func (d *Daemon) build(ctx context.Context) error {
 	if err := d.openTables(ctx, nil); err != nil {
 		return err
 	}
+	if err := d.openSchedules(); err != nil {
+		return err
+	}
 	d.describe()
 	for _, f := range d.Plan.Flows {
 		s, err := d.store.Flow(f.Name)

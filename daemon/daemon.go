@@ -27,18 +27,20 @@ import (
 type Options struct {
 	Plan   *plan.Pipeline
 	Select Selection
+	Stay   bool // a triggered pipeline stays, and serves the schedules of its tables (D-32); a continuous one does so anyway
 	Log    *slog.Logger
 	Build  admin.Build
 	Fatal  func(error) // called once when the store cannot go on
 
 	// For tests. Store changes how the store is opened, Engine is used for flows instead of an engine of the daemon's own,
 	// OpenSink makes a flow's sink instead of the package's OpenSink, Now is the time of updates of REPLACE WHERE flows, and Listen hears every
-	// event last; each may be nil.
+	// event last; each may be nil. With Look, what is due is looked for when it gets something, and not after a time.
 	Store    func(*state.Options)
 	Engine   *eval.Engine
 	OpenSink func(*plan.Pipeline, *plan.Flow, *client.Monitor) (sink.Sink, error)
 	Now      func() time.Time
 	Listen   eventlog.Listener
+	Look     chan struct{}
 }
 
 // Daemon is a running pipeline.
@@ -58,8 +60,11 @@ type Daemon struct {
 	began     time.Time
 	updates   updates
 	updating  chan schedule.Update
-	update    string     // id of the run
-	resetting sync.Mutex // held while something is reset beside running flows
+	orders    chan schedule.Order
+	turns     *schedule.Turns
+	wake      chan struct{} // the schedules are others than before
+	update    string        // id of the run
+	resetting sync.Mutex    // held while something is reset beside running flows
 	board     *schedule.Board
 	registry  *prometheus.Registry
 	measured  *metrics.Metrics
@@ -78,8 +83,11 @@ func Start(ctx context.Context, o Options) (d *Daemon, err error) {
 		o.Now = time.Now
 	}
 	over := make(chan struct{})
-	d = &Daemon{over: over, end: sync.OnceFunc(func() { close(over) }), began: time.Now().UTC(), updating: make(chan schedule.Update),
+	d = &Daemon{over: over, end: sync.OnceFunc(func() { close(over) }), began: time.Now().UTC(), updating: make(chan schedule.Update), orders: make(chan schedule.Order), wake: o.Look,
 		Options: o, tables: map[string]*state.Table{}, again: make(chan string, 1), turn: flow.NewTurn(), registry: prometheus.NewRegistry()}
+	if d.wake == nil {
+		d.wake = make(chan struct{}, 1)
+	}
 	defer func() {
 		if err != nil {
 			d.Close()
@@ -172,7 +180,11 @@ var logLevels = map[eventlog.Level]slog.Level{eventlog.Info: slog.LevelInfo, eve
 // Run runs every flow until all have ended or take ends. Soft stop is take, hard stop is do.
 func (d *Daemon) Run(take, do context.Context) schedule.Result {
 	d.emit(&eventlog.UpdateProgress{State: "RUNNING"})
-	c := schedule.Config{Continuous: d.Plan.Continuous, RetryTimeout: d.Plan.Settings.RetryTimeout, Board: d.board, Excluded: d.Select.excluded(d.Plan), Again: d.again, Updates: d.updating}
+	c := schedule.Config{Continuous: d.Plan.Continuous, Stay: d.Stay, RetryTimeout: d.Plan.Settings.RetryTimeout, Board: d.board, Excluded: d.Select.excluded(d.Plan),
+		Again: d.again, Updates: d.updating, Orders: d.orders, Wake: d.wake}
+	if d.serving() {
+		c.Turns = d.dueTurns
+	}
 	for _, j := range d.jobs {
 		c.Jobs = append(c.Jobs, j.scheduled())
 	}

@@ -139,6 +139,8 @@ func tableEffect(part string) string {
 	switch {
 	case strings.HasPrefix(part, plan.PrefixCheck):
 		return "; rows are judged by it from now on"
+	case part == plan.PartSchedule:
+		return "; it holds from the next start on"
 	case part == plan.PrefixProperty+"sluice.digest":
 		return "; a digest is kept from the next start on, which computes it from the rows, or not any more"
 	case part == plan.PrefixProperty+"sluice.history":

@@ -26,6 +26,7 @@ type Executor struct {
 	now      func() time.Time
 	emit     eventlog.Listener
 	refresh  func(context.Context, *syntax.Refresh) (admin.Rows, error)
+	alter    func(context.Context, *syntax.Alter) error // nil: the store alone is altered
 	closers  []func() error
 }
 
@@ -34,7 +35,7 @@ func (d *Daemon) Execute(ctx context.Context, s admin.Statement) (admin.Rows, er
 	if err := d.store.Sync(ctx); err != nil { // what a query shows is durable
 		return nil, err
 	}
-	x := &Executor{plan: d.Plan, store: d.store, ordered: d.stream, parallel: d.parallel, now: d.Now, emit: d.emit, refresh: d.refreshSQL}
+	x := &Executor{plan: d.Plan, store: d.store, ordered: d.stream, parallel: d.parallel, now: d.Now, emit: d.emit, refresh: d.refreshSQL, alter: d.AlterSchedule}
 	return x.Execute(ctx, s)
 }
 
@@ -109,7 +110,7 @@ func (x *Executor) Execute(ctx context.Context, s admin.Statement) (admin.Rows, 
 	case *syntax.Refresh:
 		return x.refresh(ctx, s)
 	case *syntax.Alter:
-		return nil, fault.New(fault.StatementNotOffered, "ALTER changes nothing yet").At(s.Pos).WithHint("change the SCHEDULE clause of the table in the pipeline's files")
+		return x.alterSchedule(ctx, s)
 	case *syntax.DescribeHistory:
 		return nil, fault.New(fault.StatementNotOffered, "DESCRIBE HISTORY is not answered yet").At(s.Pos)
 	}

@@ -40,6 +40,8 @@ type job struct {
 	held    int                // updates that compute its window themselves, and until then nobody else does
 	now     *flow.Flow         // the present try
 	cancel  context.CancelFunc // ends it softly
+	ordered context.Context    // of the update that has the flow run; nil without one
+	update  *update            // that one
 	orders  []order            // things to be done between two tries
 }
 
@@ -56,7 +58,9 @@ func (j *job) scheduled() schedule.Job {
 		Drained: func() bool { _, done := j.state.Completed(); return done },
 		Ordered: func() bool { return j.state.Quarantined().Ordered > 0 },
 		Batches: j.count,
-		Run:     j.run,
+		Endless: j.endless,
+		Rests:   j.rests(),
+		Run:     j.runOrdered,
 	}
 }
 
@@ -206,7 +210,7 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 		return j.subscribed
 	}
 	if j.plan.Window != nil {
-		return j.update(take, do, say)
+		return j.recompute(take, do, say)
 	}
 	say("connecting")
 	if err := d.fixStarts(take, j); err != nil {
@@ -258,7 +262,7 @@ func (j *job) try(take, do context.Context, say func(string)) (err error) {
 	switch {
 	case j.plan.Once:
 		return backfill.Run(take, do, f, j.state, in, say)
-	case d.Plan.Continuous:
+	case j.endless():
 		return f.Run(take, do, nil, say)
 	}
 	until, err := in.End(take)

@@ -116,11 +116,11 @@ func (d *Daemon) updateWindows(ctx context.Context, u *update) error {
 	return nil
 }
 
-// windows are the jobs of REPLACE WHERE flows that an update is about, each behind those whose tables it reads.
+// windows are the jobs of REPLACE WHERE flows that run on beside an update that is about them, each behind those whose tables it reads.
 func (d *Daemon) windows(u *update) (out []*job) {
 	for _, j := range d.jobs {
 		for _, w := range append(j.upstream(), j) {
-			if w.plan.Window != nil && u.targets[target(w.plan)] && !slices.Contains(out, w) {
+			if w.plan.Window != nil && w.endless() && u.targets[target(w.plan)] && !slices.Contains(out, w) {
 				out = append(out, w)
 			}
 		}

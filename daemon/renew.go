@@ -70,10 +70,11 @@ func (j *job) due(ctx context.Context) (bool, error) {
 	return !current, err
 }
 
-// upstream are the jobs of this run that fill what the flow reads, directly or not, each behind those that fill what it reads.
+// upstream are the jobs of this run that fill what the flow reads, directly or not, each behind those that fill what it reads. Those that wait for turns of
+// their own are none of them.
 func (j *job) upstream() (out []*job) {
 	for _, other := range j.d.jobs {
-		if !slices.Contains(j.plan.Upstream, other.plan.Name) || j.d.board.State(other.plan.Name).Status == eventlog.Excluded {
+		if !slices.Contains(j.plan.Upstream, other.plan.Name) || j.d.board.State(other.plan.Name).Status == eventlog.Excluded || j.d.Plan.Continuous && !other.endless() {
 			continue
 		}
 		for _, u := range append(other.upstream(), other) {

@@ -102,6 +102,7 @@ func (d *Daemon) readStore() (admin.Store, []admin.Table) {
 		if info.Keyed {
 			row.Keys = &info.KeyCount
 		}
+		row.Schedule = scheduleOf(d.turns.Standing(t.Name))
 		if info.Digest != nil {
 			row.Digest = info.Digest.String()
 		}
@@ -123,6 +124,9 @@ func (d *Daemon) readMetrics() metrics.Store {
 		}
 		if t.Bytes != nil {
 			row.Bytes = *t.Bytes
+		}
+		if t.Schedule != nil && t.Schedule.Next != nil {
+			row.NextTurn = float64(t.Schedule.Next.Unix())
 		}
 		out.Tables = append(out.Tables, row)
 	}

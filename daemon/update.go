@@ -28,6 +28,7 @@ type updates struct {
 type update struct {
 	info    admin.UpdateInfo
 	targets map[string]bool // tables and sinks, as target names them
+	flows   map[string]bool
 	resets  resets
 
 	overrides map[string]*plan.Window
@@ -44,9 +45,9 @@ func (d *Daemon) StartUpdate(ctx context.Context, r admin.UpdateRequest) (string
 	if r.ValidateOnly {
 		return d.remember(u, "COMPLETED"), nil
 	}
-	if !d.Plan.Continuous {
+	if !d.serving() {
 		run := d.watch.Status().Update
-		return "", fault.New(fault.UpdateActive, "the pipeline is triggered, and its update %s is at work", run.ID).WithHint("start it again when that has ended, with --refresh or --full-refresh")
+		return "", fault.New(fault.UpdateActive, "the pipeline is triggered, and its update %s is at work", run.ID).WithHint("start it again when that has ended, with --refresh or --full-refresh, or run it with --serve")
 	}
 	if err := d.repeatable(ctx, u.resets, r.AcceptLoss); err != nil {
 		return "", err
@@ -73,7 +74,7 @@ func (d *Daemon) plannedUpdate(r admin.UpdateRequest) (*update, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &update{info: admin.UpdateInfo{ID: newUpdateID(), Pipeline: d.Plan.Name, UpdateRequest: r, Mode: "DEFAULT", Created: time.Now().UTC()}, targets: map[string]bool{}}
+	u := &update{info: admin.UpdateInfo{ID: newUpdateID(), Pipeline: d.Plan.Name, UpdateRequest: r, Mode: "DEFAULT", Created: time.Now().UTC()}, targets: map[string]bool{}, flows: map[string]bool{}}
 	if u.info.Cause == "" {
 		u.info.Cause = "API_CALL"
 	}
@@ -83,7 +84,7 @@ func (d *Daemon) plannedUpdate(r admin.UpdateRequest) (*update, error) {
 	excluded := s.excluded(d.Plan)
 	for _, f := range d.Plan.Flows {
 		if !excluded[f.Name] {
-			u.targets[target(f)] = true
+			u.targets[target(f)], u.flows[f.Name] = true, true
 		}
 	}
 	if err := s.Override(d.Plan, r.Overrides); err != nil {
@@ -95,7 +96,7 @@ func (d *Daemon) plannedUpdate(r admin.UpdateRequest) (*update, error) {
 		if i < 0 {
 			return nil, d.noFlow(name)
 		}
-		u.targets[target(d.Plan.Flows[i])] = true
+		u.targets[target(d.Plan.Flows[i])], u.flows[name] = true, true
 		if !slices.Contains(u.resets.flows, name) {
 			u.resets.flows = append(u.resets.flows, name)
 		}
@@ -201,17 +202,31 @@ func (d *Daemon) carryOut(ctx context.Context, u *update) error {
 		}
 	}
 	d.progress(u, "RUNNING", nil)
-	for _, f := range d.Plan.Flows {
-		if !u.targets[target(f)] || d.board.State(f.Name).Status != eventlog.Failed {
+	var resting []*job
+	for _, j := range d.jobs {
+		switch {
+		case !j.endless():
+			if u.flows[j.plan.Name] {
+				resting = append(resting, j)
+			}
+			continue
+		case !u.targets[target(j.plan)] || d.board.State(j.plan.Name).Status != eventlog.Failed:
 			continue
 		}
 		select {
-		case d.again <- f.Name:
+		case d.again <- j.plan.Name:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	if err := d.updateWindows(ctx, u); err != nil {
+		return err
+	}
+	err := d.runResting(ctx, u, resting)
+	if err != nil && ctx.Err() == nil {
+		err = errors.Join(err, d.takeBack(u.resets.ordered))
+	}
+	if err != nil {
 		return err
 	}
 	return d.store.Sync(ctx) // whoever is told that it is COMPLETED can rely on it

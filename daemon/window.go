@@ -12,9 +12,9 @@ import (
 	"sluice/plan"
 )
 
-// update runs a REPLACE WHERE flow: once in a triggered run; in a continuous one at its start, and again when something that it reads has
+// recompute runs a REPLACE WHERE flow: once in a triggered run, and when its table has a schedule; in a continuous one at its start, and again when something that it reads has
 // changed, at most once per trigger interval (RW-O7).
-func (j *job) update(take, do context.Context, say func(string)) error {
+func (j *job) recompute(take, do context.Context, say func(string)) error {
 	for take.Err() == nil {
 		if err := j.filled(take, say); err != nil || take.Err() != nil {
 			return err
@@ -22,7 +22,8 @@ func (j *job) update(take, do context.Context, say func(string)) error {
 		began := time.Now()
 		due := true
 		var err error
-		if j.d.Plan.Continuous { // it may have been computed by an order
+		endless := j.endless()
+		if endless { // it may have been computed by an order
 			due, err = j.due(take)
 		}
 		if err == nil && due {
@@ -31,7 +32,7 @@ func (j *job) update(take, do context.Context, say func(string)) error {
 		if err != nil {
 			return err
 		}
-		if !j.d.Plan.Continuous {
+		if !endless {
 			return nil
 		}
 		say("waiting for a change of " + j.plan.Input.Name)
@@ -46,17 +47,23 @@ func (j *job) update(take, do context.Context, say func(string)) error {
 func (j *job) computeWindow(ctx context.Context, say func(string)) error {
 	say("computing its window")
 	var now seen
-	if j.d.Plan.Continuous { // nobody asks otherwise
+	if j.endless() { // nobody asks otherwise
 		var err error
 		if now, err = j.look(ctx); err != nil {
 			return err
 		}
 	}
-	w := j.plan.Window
-	if o := j.d.Select.Overrides[j.plan.Name]; o != nil && !j.d.Plan.Continuous { // a run is one update (PO-O8)
+	w, id := j.plan.Window, j.d.update
+	if o := j.d.Select.Overrides[j.plan.Name]; o != nil && !j.d.serving() { // a run is one update (PO-O8)
 		w = o
 	}
-	if err := j.updateWith(ctx, w, j.d.update); err != nil {
+	if u := j.updateAtWork(); u != nil {
+		id = u.info.ID
+		if o := u.overrides[j.plan.Name]; o != nil {
+			w = o
+		}
+	}
+	if err := j.updateWith(ctx, w, id); err != nil {
 		return err
 	}
 	j.mu.Lock()

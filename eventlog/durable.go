@@ -126,6 +126,9 @@ func (d *Durable) write(e Event, details any, failure *fault.Error) {
 	if u, ok := e.(*UpdateProgress); ok && u.Update != "" {
 		r.UpdateID = u.Update
 	}
+	if s, ok := e.(*ScheduleProgress); ok && s.Update != "" {
+		r.UpdateID = s.Update
+	}
 	r.Details, _ = json.Marshal(map[string]any{e.Type(): details})
 	if failure != nil {
 		r.Error = &RecordError{failure.Code.Name, failure.Code.Class.String(), failure.Message, failure.Hint}
@@ -175,6 +178,8 @@ func details(e Event) any {
 			d["seconds"] = e.Over.Seconds()
 		}
 		return d
+	case *ScheduleProgress:
+		return map[string]any{"state": e.State, "schedule": e.Schedule, "scheduled_time": e.Turn.UTC()}
 	case *UserAction:
 		d := map[string]any{"action": e.Action, "names": e.Names}
 		if e.Change != nil {
@@ -198,6 +203,8 @@ func errorOf(e Event) *fault.Error {
 	case *BrokerSilent:
 		return e.fault()
 	case *UpdateWarning:
+		return e.Err
+	case *ScheduleProgress:
 		return e.Err
 	}
 	return nil

@@ -21,6 +21,10 @@ func WithoutPayload(e Event) Event {
 		c := *e
 		c.Err = sealed(e.Err)
 		return &c
+	case *ScheduleProgress:
+		c := *e
+		c.Err = sealed(e.Err)
+		return &c
 	case *UpdateWarning:
 		c := *e
 		c.Err = sealed(e.Err)

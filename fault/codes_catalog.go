@@ -106,7 +106,6 @@ var (
 	NoRefresh           = define("UNSUPPORTED_FEATURE.REFRESH", User, AfterChange, "A definition file holds a REFRESH statement.")
 	NoAlter             = define("UNSUPPORTED_FEATURE.ALTER", User, AfterChange, "A definition file holds an ALTER statement.")
 	NoQueryStatement    = define("UNSUPPORTED_FEATURE.QUERY_STATEMENT", User, AfterChange, "A definition file holds a query that belongs to no flow.")
-	NoSchedule          = define("UNSUPPORTED_FEATURE.SCHEDULE", User, AfterChange, "A table has a SCHEDULE or TRIGGER ON UPDATE clause.")
 	NoManagedTable      = define("UNSUPPORTED_FEATURE.MANAGED_TABLE", User, AfterChange, "A pipeline declares a table that is not a streaming table.")
 	NoPrivateTable      = define("UNSUPPORTED_FEATURE.PRIVATE_TABLE", User, AfterChange, "A table is PRIVATE.")
 	NoGeneratedColumn   = define("UNSUPPORTED_FEATURE.GENERATED_COLUMN", User, AfterChange, "A column is GENERATED ALWAYS AS an expression.")

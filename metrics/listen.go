@@ -31,6 +31,11 @@ func (m *Metrics) Listen(e eventlog.Event) {
 		}
 	case *eventlog.PlanningInformation:
 		m.windowPlanned(e)
+	case *eventlog.ScheduleProgress:
+		for _, state := range eventlog.ScheduleStates { // all from the first turn on: an alert sees the first one that fails
+			m.turns.WithLabelValues(e.Dataset, state)
+		}
+		m.turns.WithLabelValues(e.Dataset, e.State).Inc()
 	case *eventlog.BrokerSilent:
 		m.brokerSilent(e)
 	case *eventlog.UpdateProgress:

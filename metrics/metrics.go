@@ -45,6 +45,7 @@ type Metrics struct {
 	flowState    *prometheus.GaugeVec
 	flowFailures *prometheus.CounterVec
 	flowWarnings *prometheus.CounterVec
+	turns        *prometheus.CounterVec
 	flowBusy     *prometheus.CounterVec
 
 	inputRecords *prometheus.CounterVec
@@ -108,6 +109,7 @@ func New(r prometheus.Registerer) *Metrics {
 	m.flowInfo = reg.gauge("flow_info", "Always 1; the labels say what the flow is.", "flow", "flow_type", "target", "input_kind", "once")
 	m.flowState = reg.gauge("flow_state", "1 for the status the flow is in, 0 for the others.", "flow", "status")
 	m.flowFailures = reg.counter("flow_failures_total", "Failures of the flow by error code, those that are tried again included.", "flow", "code")
+	m.turns = reg.counter("schedule_turns_total", "Turns of the table's schedule by what became of them; STARTED counts those that were begun.", "table", "state")
 	m.flowWarnings = reg.counter("flow_warnings_total", "Warnings about the flow by error code.", "flow", "code")
 	m.flowBusy = reg.counter("flow_busy_seconds_total", "Time the flow spent on batches and not on waiting; its rate is the flow's saturation, 1 is the most it can do.", "flow")
 

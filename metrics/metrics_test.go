@@ -70,7 +70,7 @@ func full() (*Metrics, *prometheus.Registry) {
 	m.ObserveFsync(2 * time.Millisecond)
 	m.ReadStore(func() Store {
 		return Store{Epoch: 3, Bytes: 4096, Quarantines: []Quarantine{{Flow: "live", Records: 2, Bytes: 512, Ordered: 1}}, Tables: []Table{
-			{Name: "main.ticks", Rows: 12, Keys: 9, Bytes: 1024, Version: 7, Digest: "fedcba98765432100123456789abcdef"},
+			{Name: "main.ticks", Rows: 12, Keys: 9, Bytes: 1024, Version: 7, Digest: "fedcba98765432100123456789abcdef", NextTurn: 1772355600},
 			{Name: "main.ticks_raw", Rows: 40, Keys: -1, Bytes: -1},
 		}}
 	})
@@ -79,6 +79,9 @@ func full() (*Metrics, *prometheus.Registry) {
 	}
 	m.Listen(&eventlog.PlanningInformation{Flow: "daily", Table: eventlog.TargetInformation{Files: 9, Removed: 2, Rewritten: 1},
 		Sources: []eventlog.SourceInformation{{Files: 20, Skipped: 17}, {Files: 1}}})
+	for _, state := range []string{eventlog.TurnStarted, eventlog.TurnCompleted, eventlog.TurnStarted} {
+		m.Listen(&eventlog.ScheduleProgress{Dataset: "daily", State: state})
+	}
 	m.Sending("publish", at)
 	m.Sending("live", at)
 	m.Sending("live", time.Time{})
@@ -160,6 +163,11 @@ func TestValues(t *testing.T) {
 		{"sluice_tie_groups_total", "flow=live", 2},
 		{"sluice_replaced_rows_total", "flow=live", 7},
 		{"sluice_change_feed_rows_total", "flow=live", 27},
+		{"sluice_schedule_turns_total", "table=daily,state=STARTED", 2},
+		{"sluice_schedule_turns_total", "table=daily,state=COMPLETED", 1},
+		{"sluice_schedule_turns_total", "table=daily,state=FAILED", 0}, // there before the first one fails
+		{"sluice_schedule_next_turn_time_seconds", "table=main.ticks", 1772355600},
+		{"sluice_schedule_next_turn_time_seconds", "table=main.ticks_raw", absent},
 		{"sluice_window_files_total", "flow=daily,outcome=removed", 2}, // RW-18
 		{"sluice_window_files_total", "flow=daily,outcome=rewritten", 1},
 		{"sluice_window_files_total", "flow=daily,outcome=untouched", 6},

@@ -34,8 +34,9 @@ type Table struct {
 	Keys  int64 // of a keyed table; each has its floor. Below zero: the table has no keys
 	Bytes int64 // below zero: not known
 
-	Version uint64 // number of the last commit that changed it
-	Digest  string // of the rows then, 32 hexadecimal digits; empty: it is not kept
+	Version  uint64  // number of the last commit that changed it
+	NextTurn float64 // of its schedule, in seconds since 1970; 0: none, or nobody knows
+	Digest   string  // of the rows then, 32 hexadecimal digits; empty: it is not kept
 }
 
 // ReadStore sets where the values of the store are read at each scrape; nil takes them out. read must be quick and safe
@@ -50,7 +51,7 @@ func (m *Metrics) ReadStore(read func() Store) {
 type storeCollector struct {
 	epoch, bytes, rows, keys, tableBytes, version, digest *prometheus.Desc
 	quarantine, quarantineBytes, ordered                  *prometheus.Desc
-	letters, letterBytes                                  *prometheus.Desc
+	letters, letterBytes, nextTurn                        *prometheus.Desc
 
 	mu   sync.Mutex
 	read func() Store
@@ -68,6 +69,7 @@ func newStoreCollector() *storeCollector {
 		tableBytes: desc("table_size_bytes", "Size of the table in the store.", "table"),
 		version:    desc("table_version", "Number of the last commit that changed the table.", "table"),
 		digest:     desc("table_digest", "First 52 bits of the digest of the table's rows, where it is kept; compare it for equality only.", "table"),
+		nextTurn:   desc("schedule_next_turn_time_seconds", "When the table's schedule has its next turn, in seconds since 1970.", "table"),
 
 		quarantine:      desc("quarantine_records", "Records the flow has in quarantine.", "flow"),
 		quarantineBytes: desc("quarantine_size_bytes", "Size of the records the flow has in quarantine, in the store.", "flow"),
@@ -79,7 +81,7 @@ func newStoreCollector() *storeCollector {
 
 // Describe implements prometheus.Collector.
 func (c *storeCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.epoch, c.bytes, c.rows, c.keys, c.tableBytes, c.version, c.digest, c.quarantine, c.quarantineBytes, c.ordered, c.letters, c.letterBytes} {
+	for _, d := range []*prometheus.Desc{c.epoch, c.bytes, c.rows, c.keys, c.tableBytes, c.version, c.digest, c.nextTurn, c.quarantine, c.quarantineBytes, c.ordered, c.letters, c.letterBytes} {
 		out <- d
 	}
 }
@@ -114,6 +116,9 @@ func (c *storeCollector) Collect(out chan<- prometheus.Metric) {
 			gauge(c.tableBytes, float64(t.Bytes), t.Name)
 		}
 		gauge(c.version, float64(t.Version), t.Name)
+		if t.NextTurn > 0 {
+			gauge(c.nextTurn, t.NextTurn, t.Name)
+		}
 		if t.Digest != "" {
 			gauge(c.digest, digestValue(t.Digest), t.Name)
 		}

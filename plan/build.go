@@ -38,6 +38,7 @@ func Build(c *catalog.Catalog) (*Pipeline, fault.List) {
 	for _, t := range c.Tables {
 		p.tables[t].Fingerprint, p.tables[t].Definition = tableFingerprint(p.tables[t].Table), tableDefinition(p.tables[t])
 	}
+	p.schedules(c)
 	for _, n := range c.Spec.Unused() {
 		p.Warnings = append(p.Warnings, Warning{n.Pos, unused(n.Name)})
 	}
@@ -98,6 +99,7 @@ func header(s *catalog.Spec) *Pipeline {
 		GracePeriod:     v.Duration(catalog.SettingGracePeriod),
 		DrainTimeout:    v.Duration(catalog.SettingDrainTimeout),
 		RetryTimeout:    v.Duration(catalog.SettingRetryTimeout),
+		RefreshTimeout:  v.Duration(catalog.SettingRefreshTimeout),
 		TriggerInterval: v.Duration(catalog.SettingTriggerInterval),
 		MaxBatchRows:    int(v.Int(catalog.SettingMaxBatchRows)),
 		MaxBatchBytes:   v.Size(catalog.SettingMaxBatchBytes),
@@ -117,7 +119,7 @@ func header(s *catalog.Spec) *Pipeline {
 // declare makes the tables, without columns where the flows decide, and the sinks.
 func (p *planner) declare(c *catalog.Catalog) {
 	for _, decl := range c.Tables {
-		t := &Table{Name: decl.Name, Display: decl.Display, Pos: decl.Decl.Name.Pos, Comment: decl.Decl.Clauses.Comment, ResetAllowed: decl.ResetAllowed, Retention: decl.Retention, History: decl.History, Digest: decl.Digest, Replaced: decl.Replaced()}
+		t := &Table{Name: decl.Name, Display: decl.Display, Pos: decl.Decl.Name.Pos, Comment: decl.Decl.Clauses.Comment, ResetAllowed: decl.ResetAllowed, Retention: decl.Retention, History: decl.History, Digest: decl.Digest, Replaced: decl.Replaced(), Schedule: decl.Schedule}
 		p.Tables = append(p.Tables, t)
 		p.tables[decl] = &table{Table: t, decl: decl}
 	}

@@ -34,7 +34,8 @@ const (
 	PartDependsOn  = "DEPENDS ON"
 	PartComment    = "comment"
 	PartSchema     = "schema"
-	PartFormat     = "format" // of a sink
+	PartFormat     = "format"   // of a sink
+	PartSchedule   = "SCHEDULE" // of a table, or TRIGGER
 	PartZone       = "spark.sql.session.timeZone"
 	PartInput      = "source" // its kind, and of a table its name: the positions of a flow are in it
 	PrefixOption   = "option "
@@ -186,6 +187,9 @@ func tableDefinition(t *table) Definition {
 	d := Definition{}
 	if t.Comment != "" {
 		d[PartComment] = Part{t.Comment, t.Pos}
+	}
+	if t.Schedule != nil {
+		d[PartSchedule] = Part{t.Schedule.String(), t.decl.Decl.Clauses.Schedule.Pos}
 	}
 	for _, e := range t.decl.Decl.Expectations {
 		d[PrefixCheck+e.Name.Text] = Part{fmt.Sprintf("%s: %s", strings.ToUpper(e.Action), syntax.PrintExpr(e.Expr)), e.Pos}

@@ -10,6 +10,7 @@ import (
 	"sluice/format"
 	"sluice/option"
 	"sluice/source"
+	"sluice/timetable"
 )
 
 // Pipeline is everything the daemon will do, as data. It is made once, checked whole, and not changed afterwards.
@@ -46,6 +47,7 @@ type Settings struct {
 	GracePeriod     time.Duration
 	DrainTimeout    time.Duration
 	RetryTimeout    time.Duration
+	RefreshTimeout  time.Duration // of a refresh that a schedule starts
 	TriggerInterval time.Duration // pipelines.trigger.interval
 	MaxBatchRows    int
 	MaxBatchBytes   int64
@@ -60,16 +62,17 @@ type Table struct {
 	Pos          fault.Pos
 	Comment      string
 	Fields       []batch.Field
-	Keys         []int           // columns of the key, in the order of their lower-cased names (so that REPLACE USING (a, b) and (b, a) store the same keys); nil for other tables
-	Sequence     batch.Type      // type of the sequence of a keyed table, else Void
-	ResetAllowed bool            // pipelines.reset.allowed (FR-04)
-	Retention    string          // sluice.retention (D-16)
-	History      catalog.History // sluice.history (D-27)
-	Digest       bool            // sluice.digest (D-29)
-	Replaced     bool            // a REPLACE WHERE flow writes it
-	Feed         bool            // some flow reads its change feed
-	Fingerprint  string          // of keys, key types and sequence type (D-62)
-	Definition   Definition      // beside its columns
+	Keys         []int                // columns of the key, in the order of their lower-cased names (so that REPLACE USING (a, b) and (b, a) store the same keys); nil for other tables
+	Sequence     batch.Type           // type of the sequence of a keyed table, else Void
+	ResetAllowed bool                 // pipelines.reset.allowed (FR-04)
+	Retention    string               // sluice.retention (D-16)
+	History      catalog.History      // sluice.history (D-27)
+	Digest       bool                 // sluice.digest (D-29)
+	Replaced     bool                 // a REPLACE WHERE flow writes it
+	Feed         bool                 // some flow reads its change feed
+	Fingerprint  string               // of keys, key types and sequence type (D-62)
+	Definition   Definition           // beside its columns
+	Schedule     *timetable.Timetable // its SCHEDULE or TRIGGER clause; nil without one
 }
 
 // Sink is a declared output outside.

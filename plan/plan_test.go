@@ -255,7 +255,7 @@ func TestSettings(t *testing.T) {
 	}
 	want := plan.Settings{
 		Listen: "0.0.0.0:1", TokenFile: "/p/token", MemoryLimit: 2 << 30, SyncInterval: 100 * time.Millisecond, GracePeriod: 30 * time.Second,
-		DrainTimeout: 15 * time.Minute, RetryTimeout: 10 * time.Minute, TriggerInterval: 5 * time.Second, MaxBatchRows: 7, MaxBatchBytes: 64 << 20,
+		DrainTimeout: 15 * time.Minute, RetryTimeout: 10 * time.Minute, RefreshTimeout: 48 * time.Hour, TriggerInterval: 5 * time.Second, MaxBatchRows: 7, MaxBatchBytes: 64 << 20,
 		LogFormat: "text", LogLevel: "info",
 	}
 	if p.Settings != want || p.Servers != "b:9092" || p.Storage != "/p/state" || p.Zone != "UTC" {

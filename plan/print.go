@@ -72,6 +72,9 @@ func (t *Table) print(b *strings.Builder) {
 	if t.Digest {
 		b.WriteString(", digest")
 	}
+	if t.Schedule != nil {
+		fmt.Fprintf(b, ", %s", t.Schedule)
+	}
 	fmt.Fprintf(b, "\n  %s\n", batch.DDL(t.Fields))
 }
 

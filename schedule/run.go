@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,9 +23,19 @@ type Job struct {
 	Ordered func() bool
 	// Batches is the number of batches committed since the job was made: a retry that got further starts to count anew.
 	Batches func() uint64
+	// Endless reports whether the flow goes on until it is stopped; nil means that the run says it.
+	Endless func() bool
+	// Rests says that the flow runs only when an order names it: its table has a schedule.
+	Rests bool
 	// Run works until the flow's end, or until take ends, and then returns nil; do ends when even the current batch must be
 	// given up. Say reports what the flow is doing, in a few words.
 	Run func(take, do context.Context, say func(reason string)) error
+}
+
+// Order has flows run once more that have ended, or rest. One that runs is run again after it.
+type Order struct {
+	Flows []string
+	Ended func([]State) // told what they came to, or that the run is being stopped; must not block
 }
 
 // through reports whether a once flow has nothing to do.
@@ -39,7 +50,12 @@ type Config struct {
 	Concurrent   int             // triggered mode: flows that run at the same time (DO-28); 0 means 16
 	Board        *Board
 	// Again names flows that are to be tried once more although they failed for good: what they failed of was mended.
-	Again <-chan string
+	Again  <-chan string
+	Stay   bool // a run that is not continuous also goes on until take ends: it serves schedules
+	Orders <-chan Order
+	// Turns is what is due now, and how long nothing more is; it is asked at the start, then, and at each Wake. May be nil.
+	Turns func() (due []Update, wait time.Duration)
+	Wake  <-chan struct{}
 	// Updates are to be carried out beside the flows, each on a goroutine of its own. May be nil.
 	Updates <-chan Update
 }
@@ -65,13 +81,17 @@ func Run(take, do context.Context, c Config) Result {
 	if c.Concurrent == 0 {
 		c.Concurrent = 16
 	}
-	r := &run{Config: c, jobs: map[string]Job{}, again: map[string]bool{}, ended: make(chan string), updated: make(chan struct{}), live: map[string]bool{}}
+	r := &run{Config: c, jobs: map[string]Job{}, resting: map[string]bool{}, again: map[string]bool{}, ended: make(chan string), updated: make(chan struct{}), live: map[string]bool{}}
 	for _, j := range c.Jobs {
 		r.jobs[j.Flow.Name] = j
 		c.Board.add(j.Flow.Name, j.Flow.Target())
-		if c.Excluded[j.Flow.Name] {
+		switch {
+		case c.Excluded[j.Flow.Name]:
 			c.Board.set(j.Flow.Name, eventlog.Excluded, "not selected", nil, 0)
-		} else {
+		case j.Rests:
+			r.resting[j.Flow.Name] = true
+			c.Board.set(j.Flow.Name, eventlog.Queued, "until its table's turn", nil, 0)
+		default:
 			c.Board.set(j.Flow.Name, eventlog.Queued, "", nil, 0)
 		}
 	}
@@ -82,6 +102,8 @@ func Run(take, do context.Context, c Config) Result {
 type run struct {
 	Config
 	jobs    map[string]Job
+	resting map[string]bool // flows that no order has named yet
+	orders  []*ordered
 	again   map[string]bool // flows to try once more that had not failed yet when that was said
 	ended   chan string
 	updated chan struct{}   // an update has ended
@@ -91,25 +113,31 @@ type run struct {
 
 func (r *run) loop(take, do context.Context) Result {
 	stop := take.Done()
+	turns := r.turns()
+	defer turns.Stop()
 	for {
 		if take.Err() == nil {
 			r.start(take, do)
 		}
-		if len(r.live) == 0 && r.updates == 0 && (!r.Continuous || take.Err() != nil) {
+		r.answer(take.Err() != nil)
+		if len(r.live) == 0 && r.updates == 0 && (!r.Continuous && !r.Stay || take.Err() != nil) {
 			break
 		}
 		select {
+		case <-turns.C:
+			r.takeTurns(do, turns, take.Err() != nil)
+		case <-r.Wake:
+			turns.Reset(0)
+		case order := <-r.Orders:
+			r.take(order)
 		case name := <-r.ended:
 			delete(r.live, name)
+			r.queueOrdered(name)
 			r.queueAgain(name, r.again[name])
 		case name := <-r.Again:
 			r.queueAgain(name, true)
 		case update := <-r.Updates:
-			r.updates++
-			go func() {
-				update.Ended(protect(func() error { return update.Run(do) }))
-				r.updated <- struct{}{}
-			}()
+			r.begin(do, update)
 		case <-r.updated:
 			r.updates--
 		case <-stop:
@@ -120,7 +148,11 @@ func (r *run) loop(take, do context.Context) Result {
 	for _, s := range r.Board.States() {
 		switch s.Status {
 		case eventlog.Queued:
-			r.Board.set(s.Flow, eventlog.Stopped, "the run was stopped before it started", nil, 0)
+			why := "the run was stopped before it started"
+			if r.resting[s.Flow] {
+				why = "its table had no turn"
+			}
+			r.Board.set(s.Flow, eventlog.Stopped, why, nil, 0)
 			result.Stopped = true
 		case eventlog.Stopped:
 			result.Stopped = true
@@ -166,7 +198,7 @@ func (r *run) start(take, do context.Context) {
 		again = false
 		for _, j := range r.Jobs {
 			name := j.Flow.Name
-			if r.Board.State(name).Status != eventlog.Queued || !r.Continuous && len(r.live) >= r.Concurrent {
+			if r.resting[name] || r.Board.State(name).Status != eventlog.Queued || !r.Continuous && len(r.live) >= r.Concurrent {
 				continue
 			}
 			if j.Flow.Once && j.through() {
@@ -174,7 +206,7 @@ func (r *run) start(take, do context.Context) {
 				again = true
 				continue
 			}
-			switch waits, skip := r.predecessors(j.Flow); {
+			switch waits, skip := r.predecessors(&j); {
 			case skip != "":
 				r.Board.set(name, eventlog.Skipped, skip, nil, 0)
 				again = true
@@ -194,11 +226,16 @@ func (r *run) start(take, do context.Context) {
 }
 
 // predecessors returns the flows that f still waits for, or the reason why it cannot run at all. DEPENDS ON holds in both
-// modes; the writers of what it reads hold it only in a triggered run (D-52).
-func (r *run) predecessors(f *plan.Flow) (waits []string, skip string) {
-	names := f.DependsOn
-	if !r.Continuous {
-		names = append(append([]string(nil), names...), f.Upstream...)
+// modes; the writers of what it reads hold it only in a triggered run (D-52), which is also what a table with a schedule has (PM-02b).
+func (r *run) predecessors(of *Job) (waits []string, skip string) {
+	f := of.Flow
+	names := slices.Clone(f.DependsOn)
+	if !r.endless(of) {
+		for _, name := range f.Upstream {
+			if j, known := r.jobs[name]; known && !r.endless(&j) && !r.settledApart(name, f.Name) {
+				names = append(names, name)
+			}
+		}
 	}
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -210,6 +247,7 @@ func (r *run) predecessors(f *plan.Flow) (waits []string, skip string) {
 		switch state := r.Board.State(name); {
 		case r.live[name]:
 			waits = append(waits, name)
+		case r.resting[name] && (!j.Flow.Once || j.Drained()): // it has its own times
 		case state.Status == eventlog.Completed, state.Status == eventlog.Idle:
 			if j.Flow.Once && !j.Drained() {
 				waits = append(waits, name) // it is about to begin anew
@@ -255,10 +293,11 @@ func (r *run) runJob(take, do context.Context, j Job) {
 			attempts = tries{}
 		}
 		// The topic of dead letters is mended outside, and nobody restarts a pipeline for it.
-		outside := r.Continuous && j.Flow.Input.Flow != nil && failure.Code.Class == fault.External
+		endless := r.endless(&j)
+		outside := endless && j.Flow.Input.Flow != nil && failure.Code.Class == fault.External
 		wait, again := time.Duration(0), false
 		if outside || failure.Code.Retry == fault.Backoff {
-			wait, again = attempts.next(failure.Code, r.Continuous, r.RetryTimeout)
+			wait, again = attempts.next(failure.Code, endless, r.RetryTimeout)
 		}
 		if !again || take.Err() != nil {
 			r.Board.set(name, eventlog.Failed, "", failure, 0)

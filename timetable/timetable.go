@@ -104,6 +104,15 @@ func byClock(s *syntax.Schedule) (*Timetable, error) {
 	return &Timetable{cron: expression, zone: zone}, nil
 }
 
+// Parse reads a clause as String writes it.
+func Parse(text string) (*Timetable, error) {
+	statements, problems := syntax.ParseFile("", "ALTER STREAMING TABLE t ADD "+text)
+	if len(problems) > 0 {
+		return nil, problems.Err()
+	}
+	return Of(statements[0].(*syntax.Alter).Schedule)
+}
+
 // String is the clause in one form: the same for schedules that mean the same (SC-08).
 func (t *Timetable) String() string {
 	switch {

@@ -29,7 +29,7 @@ func at(t *testing.T, text string) time.Time {
 	return out
 }
 
-// SC-08: what is as long is the same schedule, however it is written.
+// SC-08, SC-O3: what is as long is the same schedule, however it is written.
 func TestOneForm(t *testing.T) {
 	for _, c := range []struct {
 		clause syntax.Schedule
@@ -47,6 +47,9 @@ func TestOneForm(t *testing.T) {
 	} {
 		if got := of(t, c.clause).String(); got != c.want {
 			t.Errorf("%+v: %s, not %s", c.clause, got, c.want)
+		}
+		if again, err := Parse(c.want); err != nil || again.String() != c.want {
+			t.Errorf("%s is read as %v: %v", c.want, again, err)
 		}
 	}
 }

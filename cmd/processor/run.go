@@ -29,6 +29,7 @@ type runFlags struct {
 	fullRefresh []string
 	all         bool
 	acceptLoss  bool
+	serve       bool
 }
 
 func (a *app) runCmd() *cobra.Command {
@@ -45,6 +46,7 @@ func (a *app) runCmd() *cobra.Command {
 	flags.StringArrayVar(&f.seeds, "seed", nil, "TOPIC=FILE[@RATE]: create the topic and fill it from a file, where it does not exist; may be repeated")
 	flags.StringSliceVar(&f.refresh, "refresh", nil, "run the flows into these tables and sinks only")
 	flags.StringSliceVar(&f.fullRefresh, "full-refresh", nil, "empty these tables and compute them anew; of sinks, send everything again")
+	flags.BoolVar(&f.serve, "serve", false, "of a pipeline that is not continuous: stay, and refresh tables at the turns of their schedules")
 	flags.BoolVar(&f.all, "full-refresh-all", false, "empty all tables and compute them anew; send everything again to the sinks")
 	flags.BoolVar(&f.acceptLoss, "accept-data-loss", false, "refresh fully although topics do not hold everything any more that was read from them")
 	return c
@@ -98,7 +100,7 @@ func (a *app) runPlan(ctx context.Context, p *plan.Pipeline, s daemon.Selection,
 	}
 	eval.GiveBack()
 	debug.SetMemoryLimit(daemon.MemoryOf(p).Heap)
-	d, err := daemon.Start(do, daemon.Options{Plan: p, Select: s, Log: log, Build: build(), Fatal: func(error) {
+	d, err := daemon.Start(do, daemon.Options{Plan: p, Select: s, Stay: f.serve, Log: log, Build: build(), Fatal: func(error) {
 		os.Exit(exitFailure) // the store has said why
 	}})
 	if err != nil {
@@ -110,6 +112,9 @@ func (a *app) runPlan(ctx context.Context, p *plan.Pipeline, s daemon.Selection,
 		return err
 	}
 	fmt.Fprintf(a.out, "pipeline %s: status at http://%s/, metrics at http://%s/metrics\n", p.Name, a.mask.Text(address), a.mask.Text(address))
+	if tables := d.Unserved(); len(tables) > 0 {
+		fmt.Fprintf(a.err, "pipeline %s: this run ends after one update, and does not serve the schedules of %s; run --serve does\n", p.Name, strings.Join(tables, ", "))
+	}
 	shown := make(chan struct{})
 	showing, stopShowing := context.WithCancel(take)
 	go func() {

@@ -56,21 +56,21 @@ func (a *app) statusCmd() *cobra.Command {
 }
 
 var (
-	statusColumns   = []string{"flow", "target", "status", "reason", "generation", "last_batch", "read", "written", "dropped", "late", "bad", "null", "quarantine", "lag_records", "digest"}
+	statusColumns   = []string{"flow", "target", "status", "reason", "generation", "last_batch", "read", "written", "dropped", "late", "bad", "null", "quarantine", "lag_records", "digest", "next_turn"}
 	positionColumns = []string{"flow", "split", "next", "lag_records", "lag_seconds", "waiting"}
 )
 
 // statusRow is a row of status. Cells that are nil are not known.
-func statusRow(flow, target string, status any, reason string, generation uint64, last jsonCell, sums eventlog.Outcome, quarantine, lag, digest jsonCell) []jsonCell {
+func statusRow(flow, target string, status any, reason string, generation uint64, last jsonCell, sums eventlog.Outcome, quarantine, lag, digest, turn jsonCell) []jsonCell {
 	return []jsonCell{cell(flow), cell(target), cell(status), cell(reason), cell(generation), last,
-		cell(sums.Read), cell(sums.Written), cell(sums.Dropped), cell(sums.Late), cell(sums.Bad), cell(sums.Null), quarantine, lag, digest}
+		cell(sums.Read), cell(sums.Written), cell(sums.Dropped), cell(sums.Late), cell(sums.Bad), cell(sums.Null), quarantine, lag, digest, turn}
 }
 
 func liveStatus(s admin.Status) table {
 	t := table{columns: statusColumns}
-	digests := map[string]jsonCell{}
+	digests, turns := map[string]jsonCell{}, map[string]jsonCell{}
 	for _, t := range s.Tables {
-		digests[t.Name] = optional(t.Digest)
+		digests[t.Name], turns[t.Name] = optional(t.Digest), nextTurn(t.Schedule)
 	}
 	quarantine, letters := map[string]jsonCell{}, map[string]jsonCell{}
 	for _, q := range s.Store.Quarantines {
@@ -103,7 +103,7 @@ func liveStatus(s admin.Status) table {
 		if waiting, sends := letters[f.Name]; sends {
 			lag = waiting
 		}
-		t.rows = append(t.rows, statusRow(f.Name, f.Target, f.Status, reason, f.Generation, known(f.LastBatch), totals[f.Name], quarantine[f.Name], lag, digests[f.Target]))
+		t.rows = append(t.rows, statusRow(f.Name, f.Target, f.Status, reason, f.Generation, known(f.LastBatch), totals[f.Name], quarantine[f.Name], lag, digests[f.Target], turns[f.Target]))
 	}
 	return t
 }
@@ -172,11 +172,16 @@ func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {
 	}
 	t := table{columns: statusColumns}
 	for _, f := range flows {
-		target, status, digest := "", "not running", jsonCell(nil)
+		target, status, digest, turn := "", "not running", jsonCell(nil), jsonCell(nil)
 		if defined := planned[f.Name]; defined == nil {
 			status = "removed"
 		} else if target = defined.Target(); defined.Table != nil {
 			digest = digests[defined.Table.Name]
+			s, err := daemon.StoredSchedule(store, defined.Table, time.Now())
+			if err != nil {
+				return table{}, err
+			}
+			turn = nextTurn(s)
 		}
 		reason := ""
 		switch {
@@ -192,7 +197,7 @@ func storedStatus(p *plan.Pipeline, store *state.Store) (table, error) {
 		if f.Quarantine != "" {
 			quarantine = cell(f.Quarantined.Records)
 		}
-		t.rows = append(t.rows, statusRow(f.Name, target, status, reason, f.Generation, last, flow.Counts(f.Counters), quarantine, letters[f.Name], digest))
+		t.rows = append(t.rows, statusRow(f.Name, target, status, reason, f.Generation, last, flow.Counts(f.Counters), quarantine, letters[f.Name], digest, turn))
 	}
 	return t, nil
 }
@@ -213,6 +218,19 @@ func storedPositions(p *plan.Pipeline, store *state.Store) (table, error) {
 		}
 	}
 	return t, nil
+}
+
+// nextTurn is when a schedule has its next turn.
+func nextTurn(s *admin.Schedule) jsonCell {
+	switch {
+	case s == nil || s.Clause == "":
+		return nil
+	case s.Running:
+		return cell("now")
+	case s.Next == nil:
+		return cell("on update")
+	}
+	return cell(s.Next.UTC().Format(time.RFC3339))
 }
 
 // known is a number that may not be there.

@@ -16,7 +16,7 @@ const (
 	untestedFile  = "internal/lint/codes_untested.txt"
 )
 
-var ruleID = regexp.MustCompile(`\b(RU|DO|ON|FB|EX)-(O?\d+b?)\b`)
+var ruleID = regexp.MustCompile(`\b(RU|DO|ON|FB|EX|SC)-(O?\d+b?)\b`)
 
 // Rules checks that every rule of the specification's sections 1, 8, 9, 10 and 11 is named by a test, in its name, in a
 // comment or in a file of its testdata, or stands in rules_elsewhere.txt with the reason why none carries it; not both.
