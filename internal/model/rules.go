@@ -38,11 +38,13 @@ const (
 	OverrideIsOnce      Rule = "PO-02: the next update has the defined predicate again"
 	RefreshClears       Rule = "FR-02, FR-03: a full refresh leaves only what the defined predicate matches"
 	SumsAreInOrder      Rule = "D-22: numbers are added in the order in which their rows came"
+	StatementsNeedTrue  Rule = "DM-O1: DELETE and UPDATE are about the rows for which their condition is true"
+	StatementsLast      Rule = "DM-02: what a statement did outside of every later window stays"
 	NullIsAGroup        Rule = "GROUP BY takes NULL for a value, and both zeros for one"
 )
 
 // WindowRules are those of REPLACE WHERE.
-var WindowRules = []Rule{WindowsGo, OutsideStays, OutsideIsNotWritten, NullIsOutside, OverrideReplaces, OverrideIsOnce, RefreshClears, SumsAreInOrder, NullIsAGroup}
+var WindowRules = []Rule{WindowsGo, OutsideStays, OutsideIsNotWritten, NullIsOutside, OverrideReplaces, OverrideIsOnce, RefreshClears, SumsAreInOrder, StatementsNeedTrue, StatementsLast, NullIsAGroup}
 
 // AllRules are all others.
 var AllRules = []Rule{LateRowsLose, TiesStay, NullIsAKey, EveryKeyColumn, PlacesAreKnown, NaNIsNoSequence, ZerosAreOne, OnlyTruePasses, DropsSetNoFloor,

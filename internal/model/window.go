@@ -13,6 +13,7 @@ func (w *World) replaceWhere(f *Flow) (code string) {
 		switch {
 		case err != nil:
 			return "CAST_INVALID_INPUT"
+		case r.foreign && !w.keeps(StatementsLast):
 		case !in || !w.keeps(WindowsGo):
 			rows = append(rows, r)
 		}

@@ -38,6 +38,8 @@ type placed struct {
 	place string
 	key   []Value // of keyed tables
 	seq   Value
+
+	foreign bool // a statement has made it
 }
 
 type table struct {

@@ -25,8 +25,8 @@ type Case struct {
 type Step struct {
 	Kind     Kind
 	Name     string          // of a topic, table, flow or sink
-	Messages []model.Message // of Produce
-	Where    *model.Expr     // of Edit, Window and Override
+	Messages []model.Message // of Produce; of Insert the rows
+	Where    *model.Expr     // of Edit, Window, Override, Update and Delete
 	Offset   int             // of Trim; of Outage the write
 	Survives int             // of Outage: percent of what was not synced
 }
@@ -46,6 +46,9 @@ const (
 	Edit       Kind = "edit"        // a flow gets another condition
 	Window     Kind = "window"      // a REPLACE WHERE flow gets another predicate
 	Override   Kind = "override"    // a REPLACE WHERE flow has another predicate in one update
+	Insert     Kind = "insert"      // a statement adds rows to a table
+	Update     Kind = "update"      // a statement changes rows of a table
+	Delete     Kind = "delete"      // a statement takes rows of a table away
 	Stop       Kind = "stop"        // a daemon that is still up stops
 	Crash      Kind = "crash"       // the power fails
 	Refuse     Kind = "refuse"      // a sink refuses its next batch
@@ -141,6 +144,8 @@ func (s *script) step(step Step) {
 		s.applied = false
 	case Override:
 		s.override(step.Name, step.Where)
+	case Insert, Update, Delete:
+		s.statement(step)
 	case Window:
 		s.settle()
 		s.world.Replace(step.Name, step.Where)

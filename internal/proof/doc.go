@@ -3,7 +3,7 @@
 // A Case is a random pipeline and what happens to it: records with ties, late rows, nulls, NaN, both zeros and fractions that no DOUBLE is,
 // expectations that drop or stop, tables with windows under random predicates, with groups and sums, once flows that others wait for, change
 // feeds, sinks; batches cut anywhere, partitions, restarts, crashes, outages in the middle of a write, checkpoint resets, full refreshes,
-// overrides, edits. Its script is a scenario (internal/scenario) whose answers are those of the model (internal/model); the engine must give the
+// overrides, statements, edits. Its script is a scenario (internal/scenario) whose answers are those of the model (internal/model); the engine must give the
 // same: rows of tables, what sinks add up to, counts, what has been drained, who failed and who was skipped for it.
 //
 // When it does not, Reduce leaves out of the case what the difference does not need, and Case.File is a scenario file that can be

@@ -37,6 +37,8 @@ func GenerateWindows(seed uint64) *Case {
 			g.add(Step{Kind: Override, Name: flow.Name, Where: g.predicate()})
 		case flow.Window != nil && g.chance(40):
 			g.add(Step{Kind: Window, Name: flow.Name, Where: g.predicate()})
+		case g.chance(25):
+			g.statement()
 		default:
 			g.next()
 		}

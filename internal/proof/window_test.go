@@ -8,9 +8,9 @@ import (
 )
 
 // windowSeeds of make test.
-const windowSeeds = 16
+const windowSeeds = 32
 
-// The formula of section 2.1, PT-04, PO-01, PO-02, PO-09, PO-O8, FR-02, FR-03 and D-22: engine and model agree under random predicates and overrides, over
+// The formula of section 2.1, PT-04, PO-01, PO-02, PO-09, PO-O8, FR-02, FR-03, DM-01 to DM-03, DM-05, DM-06, DM-O1 and D-22: engine and model agree under random predicates and overrides, over
 // data with NULL, NaN, -0.0 and fractions that no DOUBLE is, whatever the batches, restarts and crashes.
 func TestWindowsAgree(t *testing.T) {
 	e := engine(t)
