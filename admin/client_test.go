@@ -54,6 +54,10 @@ func TestClient(t *testing.T) {
 	if events, err := c.Events(ctx, 35, 2, eventlog.Metrics); err != nil || len(events.Events) != 2 || events.Next != 37 {
 		t.Errorf("Events: %+v, %v", events, err)
 	}
+	three := int64(3)
+	if u, err := c.Undo(ctx, Undo{Table: "t", Version: &three}); err != nil || u != (Undone{Table: "t", Version: 9, RowsRemoved: 1, RowsAdded: 2}) {
+		t.Errorf("Undo: %+v, %v", u, err)
+	}
 	if generation, err := c.ResetCheckpoint(ctx, "live"); err != nil || generation != 4 {
 		t.Errorf("ResetCheckpoint: %d, %v", generation, err)
 	}

@@ -94,6 +94,7 @@ func (s *server) routes(page endpoint) []route {
 		{"POST", "/api/statement", true, s.statement},
 		{"POST", "/api/reset-checkpoint", true, s.resetCheckpoint},
 		{"POST", "/api/dlq", true, s.mend},
+		{"POST", "/api/undo", true, s.undo},
 		{"GET", "/.well-known/databricks-config", false, hostMetadata},
 		{"GET", "/api/2.0/pipelines/{pipeline}", true, s.pipeline},
 		{"POST", "/api/2.0/pipelines/{pipeline}/updates", true, s.startUpdate},

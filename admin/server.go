@@ -47,6 +47,9 @@ type Config struct {
 	// MaxRecord is the size of the largest record that an edit may make.
 	MaxRecord int64
 
+	// Undo puts a table back to an earlier version (D-27).
+	Undo func(ctx context.Context, u Undo) (Undone, error)
+
 	// StartUpdate starts an update beside what the daemon runs anyway, or only checks the definition, and returns its id at once (D-33).
 	StartUpdate func(ctx context.Context, r UpdateRequest) (id string, err error)
 	// Updates are the run of the daemon itself and the last updates that were asked for, newest first.

@@ -90,6 +90,12 @@ func daemon(t *testing.T) *Config {
 			}
 			return []Digest{{Table: "kept", Rows: 2, Digest: "00ff", Kept: true, Version: 7}}, nil
 		},
+		Undo: func(_ context.Context, u Undo) (Undone, error) {
+			if *u.Version != 3 {
+				return Undone{}, fault.New(fault.VersionNotFound, "table %s has no version %d", u.Table, *u.Version)
+			}
+			return Undone{Table: u.Table, Version: 9, RowsRemoved: 1, RowsAdded: 2}, nil
+		},
 		MaxRecord: 16 << 20,
 		Mend: func(_ context.Context, m Mending) (int, error) {
 			if m.Flow == "dead" {
@@ -176,6 +182,10 @@ func TestEndpoints(t *testing.T) {
 		{"POST", "/api/dlq", `{"action": "forget", "flow": "dead"}`, 404, "NOT_IN_QUARANTINE"},
 		{"POST", "/api/dlq", `{"action": "drop"}`, 400, "BAD_REQUEST"},
 		{"POST", "/api/dlq", `{"action": "replay", "all": true}`, 400, "BAD_REQUEST"},
+		{"POST", "/api/undo", `{"table": "t", "version": 3}`, 200, `"table": "t"|"version": 9|"num_removed_rows": 1|"num_added_rows": 2`},
+		{"POST", "/api/undo", `{"table": "t", "version": 0}`, 400, "VERSION_NOT_FOUND"},
+		{"POST", "/api/undo", `{"table": "t"}`, 400, "BAD_REQUEST"},
+		{"POST", "/api/undo", `{"version": 3}`, 400, "BAD_REQUEST"},
 		{"POST", "/api/reset-checkpoint", `{"flow": "live"}`, 200, `"generation": 4`},
 		{"POST", "/api/reset-checkpoint", `{"flow": "dead"}`, 404, "FLOW_NOT_FOUND"},
 		{"POST", "/api/reset-checkpoint", `{"flow": ""}`, 400, "BAD_REQUEST"},
@@ -246,7 +256,7 @@ func TestToken(t *testing.T) {
 	c := daemon(t)
 	c.Listen, c.TokenFile = "0.0.0.0:0", tokenFile(t, token+"\n")
 	h := handler(t, c)
-	secret := [][2]string{{"GET", "/version"}, {"GET", "/metrics"}, {"GET", "/api/status"}, {"GET", "/api/events"}, {"GET", "/api/digest"}, {"POST", "/api/query"}, {"POST", "/api/reset-checkpoint"}, {"POST", "/api/dlq"}}
+	secret := [][2]string{{"GET", "/version"}, {"GET", "/metrics"}, {"GET", "/api/status"}, {"GET", "/api/events"}, {"GET", "/api/digest"}, {"POST", "/api/query"}, {"POST", "/api/reset-checkpoint"}, {"POST", "/api/dlq"}, {"POST", "/api/undo"}}
 	for _, route := range secret {
 		for _, header := range []string{"X: y", "Authorization: Bearer ", "Authorization: Bearer " + token[1:], "Authorization: Basic " + token, "Authorization: " + token, "Authorization: Bearer " + token + "0"} {
 			w := ask(h, route[0], route[1], "", header, "Host: sluice.example")

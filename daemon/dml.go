@@ -71,7 +71,7 @@ func (d *dml) begin(target syntax.Name, rewrites bool) (table *state.Table, err 
 			return nil, err
 		}
 		if table == nil {
-			return nil, fault.New(fault.TableNotFound, "table %s is declared, and no run has made it yet", d.table.Display).At(target.Pos).WithHint("`processor run` makes it")
+			return nil, notMade(d.table.Display).At(target.Pos)
 		}
 		if d.edit, err = table.BeginDML(d.ctx, rewrites); !fault.Of(err, fault.SourceReset) {
 			return table, err

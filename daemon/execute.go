@@ -112,7 +112,7 @@ func (x *Executor) Execute(ctx context.Context, s admin.Statement) (admin.Rows, 
 	case *syntax.Alter:
 		return x.alterSchedule(ctx, s)
 	case *syntax.DescribeHistory:
-		return nil, fault.New(fault.StatementNotOffered, "DESCRIBE HISTORY is not answered yet").At(s.Pos)
+		return x.describe(s)
 	}
 	return nil, fault.New(fault.InternalError, "a statement of kind %T cannot be run", parsed)
 }

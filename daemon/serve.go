@@ -19,7 +19,7 @@ import (
 func (d *Daemon) Serve() (address string, err error) {
 	server, err := admin.Listen(admin.Config{Listen: d.Plan.Settings.Listen, TokenFile: d.Plan.Settings.TokenFile, Log: d.Log, Build: d.Build,
 		Metrics: metrics.Handler(d.registry), Status: d.Status, Events: d.Events, Query: d.Query, Execute: d.Execute, Digests: d.Digests, VerifyDigests: d.VerifyDigests,
-		Definitions: d.Definitions, ResetCheckpoint: d.ResetCheckpoint, Mend: d.Mend, MaxRecord: d.maxRecord(), StartUpdate: d.StartUpdate, Updates: d.Updates})
+		Definitions: d.Definitions, ResetCheckpoint: d.ResetCheckpoint, Mend: d.Mend, Undo: d.Undo, MaxRecord: d.maxRecord(), StartUpdate: d.StartUpdate, Updates: d.Updates})
 	if err != nil {
 		return "", err
 	}

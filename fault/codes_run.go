@@ -21,8 +21,7 @@ var (
 	RefreshWhere            = define("REFRESH_WHERE_REQUIRES_REPLACE_WHERE_FLOW", User, AfterChange, "A table is to be refreshed WHERE a predicate holds, and no REPLACE WHERE flow writes it (PO-06).")
 	ConflictingRefresh      = define("CONFLICTING_PIPELINE_REFRESH_OPTIONS", User, AfterChange, "Options of run that select tables contradict each other (CL-03, FR-16).")
 
-	DMLTarget           = define("DML_TARGET_NOT_SUPPORTED", User, AfterChange, "INSERT, UPDATE or DELETE names something whose rows come from its flow alone: a table with keys, a sink, a table of records in quarantine (DM-O1).")
-	TargetHasReaders    = define("TARGET_HAS_APPEND_READERS", User, AfterChange, "UPDATE or DELETE is for a table that flows read as one to which rows are only added (D-34).")
-	ConflictingSet      = define("CONFLICTING_SET_COLUMN", User, AfterChange, "UPDATE sets one column twice.")
-	StatementNotOffered = define("STATEMENT_NOT_SUPPORTED", User, AfterChange, "A statement of a script is understood, but is given in another way.")
+	DMLTarget        = define("DML_TARGET_NOT_SUPPORTED", User, AfterChange, "INSERT, UPDATE or DELETE names something whose rows come from its flow alone: a table with keys, a sink, a table of records in quarantine (DM-O1).")
+	TargetHasReaders = define("TARGET_HAS_APPEND_READERS", User, AfterChange, "UPDATE or DELETE is for a table that flows read as one to which rows are only added (D-34).")
+	ConflictingSet   = define("CONFLICTING_SET_COLUMN", User, AfterChange, "UPDATE sets one column twice.")
 )

@@ -22,4 +22,5 @@ var (
 	VersionNotFound      = define("VERSION_NOT_FOUND", User, AfterChange, "A version of a table is asked for that does not exist, or that has left the table's history.")
 	StatementTooLarge    = define("STATEMENT_TOO_LARGE", User, AfterChange, "An INSERT adds more rows to an append table than one commit can number.")
 	CopyTooLarge         = define("COPY_TOO_LARGE", User, AfterChange, "A table has more rows than the first copy for a new reader of its change feed can number, or more of them change in one version.")
+	UndoNotPossible      = define("UNDO_NOT_POSSIBLE", User, AfterChange, "A table cannot be put back to an earlier version: it has keys, or rows of its flows have come since.")
 )

@@ -185,7 +185,7 @@ func (s *Store) eachUpdate(r pebble.Reader, instance uint32, f func(version int6
 	return err
 }
 
-// Update is what made a version of a table with windows (D-27).
+// Update is what made a version of a table (D-27).
 type Update struct {
 	Version                int64
 	Time                   time.Time // batch time
@@ -195,9 +195,9 @@ type Update struct {
 	RowsRemoved, RowsAdded int64
 }
 
-// History lists what made the versions of a table with windows that can still be read, the newest first.
+// History lists what made the versions of a table that can still be read, the newest first; of an append table those that a statement made.
 func (s *Snapshot) History(table string) (out []Update, err error) {
-	r, err := s.replaced(table)
+	r, err := s.versioned(table)
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,11 @@ func (t *Table) putMark(b *pebble.Batch, m *marking, version int64) error {
 	for i := range m.stats {
 		f.columns = append(f.columns, m.stats[i].done())
 	}
+	return t.keepMark(b, &f)
+}
+
+// keepMark writes a mark.
+func (t *Table) keepMark(b *pebble.Batch, f *fileRecord) error {
 	marks, err := t.store.marks(t.store.db, t.record.Instance)
 	if err != nil {
 		return err
@@ -53,7 +58,7 @@ func (t *Table) putMark(b *pebble.Batch, m *marking, version int64) error {
 			must(b.Delete(markKey(t.record.Instance, old.added), nil))
 		}
 	}
-	must(b.Set(markKey(t.record.Instance, version), f.encode(), nil))
+	must(b.Set(markKey(t.record.Instance, f.added), f.encode(), nil))
 	return nil
 }
 

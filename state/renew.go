@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"sluice/batch"
+	"sluice/fault"
 )
 
 // A full refresh of a table with windows takes the place of all that it holds by one commit, like every update of it: readers see the old rows
@@ -22,6 +23,10 @@ func (t *Table) Renewing() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.record.Renewing
+}
+
+func (t *Table) toBeRenewed() error {
+	return fault.New(fault.FullRefreshOrdered, "table %s is to be fully refreshed", t.name).WithHint("run the pipeline, which does that first")
 }
 
 // Renew orders a full refresh of a table with windows, or takes the order back: then nothing has happened to the table. A table that its

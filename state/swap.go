@@ -79,7 +79,7 @@ func (t *Table) swap(ctx context.Context, s *Swap, commit func(*pebble.Batch) er
 	}
 	switch {
 	case t.record.Renewing && !s.All:
-		return 0, fault.New(fault.FullRefreshOrdered, "table %s is to be fully refreshed", t.name).WithHint("run the pipeline, which does that first")
+		return 0, t.toBeRenewed()
 	case s.All && !t.record.Renewing:
 		return 0, fault.New(fault.WriteConflict, "the full refresh of table %s is not ordered any more", t.name)
 	}

@@ -146,7 +146,7 @@ func TestVersionsAreRead(t *testing.T) {
 		t.Errorf("%+v", history)
 	}
 	if _, err := snapshot.History(events.Name); !fault.Of(err, fault.InternalError) {
-		t.Errorf("the history of another table: %v", err)
+		t.Errorf("the history of a table that does not exist: %v", err)
 	}
 }
 

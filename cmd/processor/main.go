@@ -109,7 +109,7 @@ func (a *app) root() *cobra.Command {
 	flags.StringArrayVar(&a.set, "set", nil, "key=value of the pipeline's configuration; may be repeated")
 	flags.StringVarP(&a.output, "output", "o", "table", "how rows are printed: table, json, ndjson or csv")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.check() }
-	root.AddCommand(a.initCmd(), a.dryRunCmd(), a.runCmd(), a.refreshCmd(), a.statusCmd(), a.queryCmd(), a.sqlCmd(), a.digestCmd(), a.diffCmd(), a.testCmd(), a.schemaCmd(), a.eventsCmd(), a.resetCheckpointCmd(), a.dlqCmd(), a.sinkCmd(),
+	root.AddCommand(a.initCmd(), a.dryRunCmd(), a.runCmd(), a.refreshCmd(), a.undoCmd(), a.statusCmd(), a.queryCmd(), a.sqlCmd(), a.digestCmd(), a.diffCmd(), a.testCmd(), a.schemaCmd(), a.eventsCmd(), a.resetCheckpointCmd(), a.dlqCmd(), a.sinkCmd(),
 		a.brokerCmd(), a.topicCmd(), a.healthCheckCmd(), a.versionCmd())
 	return root
 }

@@ -39,6 +39,7 @@ var commands = map[string]func(context.Context, *world, *words) (string, error){
 	"reset":    reset,
 	"override": override,
 	"dlq":      mendRecords,
+	"undo":     undoTable,
 	"outage":   arrangeOutage,
 	"fault":    arrangeFault,
 	"group":    showGroup,

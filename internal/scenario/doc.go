@@ -39,6 +39,7 @@
 //	override TABLE                                                 an update of a REPLACE WHERE table under the predicate in the input
 //	dlq edit | replay | forget [flow=F] [code=C]                   edits, replays or forgets records in quarantine: those with the values in the input, all
 //	                                                               without one. Of edit the input is a value, and the new one, for each
+//	undo TABLE at=TIME | to=VERSION                                puts a table back to an earlier version
 //	fail SINK [times=N] [final]                                    the sink refuses its next batches
 //	hold SINK                                                      the sink gives no answer to its next batch
 //	table NAME | query                                             rows of a table, or of the query in the input, sorted

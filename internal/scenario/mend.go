@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,41 +114,42 @@ func (w *world) withValue(ctx context.Context, m admin.Mending, value string) (o
 	return out, nil
 }
 
-// mend carries out one order, and once more after a power cut in the middle of it.
+// mend carries out one order.
 func (w *world) mend(ctx context.Context, m admin.Mending) (int, error) {
+	return ordered(w, func(d *daemon.Daemon) (int, error) { return d.Mend(ctx, m) },
+		func(s *state.Store) (int, error) { return daemon.MendStored(w.plan, s, m) })
+}
+
+// ordered has an order carried out by the daemon that is up or in the store of the stopped one, and once more after a power cut in the middle of it.
+func ordered[T any](w *world, live func(*daemon.Daemon) (T, error), stored func(*state.Store) (T, error)) (T, error) {
 	for {
-		n, failed, err := w.mendOnce(ctx, m)
+		out, failed, err := orderedOnce(w, live, stored)
 		if !failed {
-			return n, err
+			return out, err
 		}
 	}
 }
 
-func (w *world) mendOnce(ctx context.Context, m admin.Mending) (n int, failed bool, err error) {
+func orderedOnce[T any](w *world, live func(*daemon.Daemon) (T, error), stored func(*state.Store) (T, error)) (out T, failed bool, err error) {
 	if r := w.up; r != nil {
 		w.arm(r.cut)
-		n, err = r.daemon.Mend(ctx, m)
+		out, err = live(r.daemon)
 		w.disarm()
 		if failed = r.interrupted(); failed {
 			w.down()
 		}
-		return n, failed, err
+		return out, failed, err
 	}
 	var left *disk.Disk
 	w.arm(func(d *disk.Disk) { left = d })
-	n, err = w.mendStored(m)
+	s, err := w.stored(false)
+	if err == nil {
+		out, err = stored(s)
+		err = cmp.Or(err, s.Close())
+	}
 	w.disarm()
 	if left != nil {
 		w.disk = left
 	}
-	return n, left != nil, err
-}
-
-func (w *world) mendStored(m admin.Mending) (int, error) {
-	s, err := w.stored(false)
-	if err != nil {
-		return 0, err
-	}
-	defer s.Close()
-	return daemon.MendStored(w.plan, s, m)
+	return out, left != nil, err
 }
