@@ -158,11 +158,7 @@ func (t *treeMaker) tree(e syntax.Expr) *replacewhere.Predicate {
 	case *syntax.Between:
 		return t.unless(e.Not, t.and(t.comparison(">=", e.X, e.Low), t.comparison("<=", e.X, e.High)))
 	case *syntax.In:
-		any := &replacewhere.Predicate{Op: replacewhere.Or}
-		for _, i := range e.List {
-			any.Args = append(any.Args, t.listed(e, i))
-		}
-		return t.unless(e.Not, any)
+		return t.unless(e.Not, t.listed(e))
 	case *syntax.Is:
 		if x := t.bind(e.X); e.What == "NULL" && t.place(x) >= 0 {
 			return t.unless(e.Not, &replacewhere.Predicate{Op: replacewhere.IsNull, Column: t.place(x)})
@@ -227,10 +223,20 @@ func (t *treeMaker) comparison(op string, left, right syntax.Expr) *replacewhere
 			code = turned[code]
 		}
 	}
-	if at, days := t.dayOrPlace(x); constantValue(y) && at >= 0 {
-		return &replacewhere.Predicate{Op: code, Column: at, Days: days, Value: t.value(y)}
+	at, days := t.dayOrPlace(x)
+	return t.compared(code, at, days, y)
+}
+
+// mostValues is how many constants files are held against. What a predicate compares beyond them is opaque: the statement that gives the
+// constants has a column for each.
+const mostValues = 1000
+
+// compared is a column, or the days of one, beside a constant; opaque if they are not that.
+func (t *treeMaker) compared(op replacewhere.Op, column int, days *time.Location, v value) *replacewhere.Predicate {
+	if column < 0 || !constantValue(v) || len(t.values) >= mostValues {
+		return &replacewhere.Predicate{}
 	}
-	return &replacewhere.Predicate{}
+	return &replacewhere.Predicate{Op: op, Column: column, Days: days, Value: t.value(v)}
 }
 
 // dayOrPlace is place; of the day of a TIMESTAMP it is that of the TIMESTAMP, and the zone of the days.
@@ -249,27 +255,25 @@ func (b *binder) zoneOf(typ batch.Type) *time.Location {
 	return b.zone.loc
 }
 
-// listed is one of the items of IN, which are all brought to one type.
-func (t *treeMaker) listed(e *syntax.In, item syntax.Expr) *replacewhere.Predicate {
+// listed is a column beside the items of IN, which are all brought to one type.
+func (t *treeMaker) listed(e *syntax.In) *replacewhere.Predicate {
+	any := &replacewhere.Predicate{Op: replacewhere.Or}
 	values := []value{t.bind(e.X)}
-	at := 0
-	for i, x := range e.List {
-		if values = append(values, t.bind(x)); x == item {
-			at = i + 1
+	for _, item := range e.List {
+		v := t.bind(item)
+		if values = append(values, v); constantValue(v) {
+			t.show(item, v)
 		}
 	}
-	if constantValue(values[at]) {
-		t.show(item, values[at])
-	}
 	values, ok := t.unify("IN", values, e.Pos)
-	if !ok || !constantValue(values[at]) {
+	if !ok {
 		return &replacewhere.Predicate{}
 	}
 	column, days := t.dayOrPlace(values[0])
-	if column < 0 {
-		return &replacewhere.Predicate{}
+	for _, v := range values[1:] {
+		any.Args = append(any.Args, t.compared(replacewhere.Equal, column, days, v))
 	}
-	return &replacewhere.Predicate{Op: replacewhere.Equal, Column: column, Days: days, Value: t.value(values[at])}
+	return any
 }
 
 // place is which column of the projection a value is, -1 for none.

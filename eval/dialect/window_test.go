@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"sluice/fault"
@@ -124,6 +125,20 @@ func TestWindowsKnowWhatTheyAre(t *testing.T) {
 		}
 		if w.Values != c.values || got != c.constants || clock != c.clock || w.Random != c.random || out.Checks != 1 || out.Clock != c.clock {
 			t.Errorf("%s: %s", c.predicate, fmt.Sprint(w.Values, got, clock, w.Random, out.Checks, out.Clock))
+		}
+	}
+}
+
+// A list of tens of thousands is bound once, and what files are held against stays bounded.
+func TestLongListsOfPredicates(t *testing.T) {
+	list := strings.Repeat("7, ", 40_000) + "7"
+	for _, predicate := range []string{"v IN (" + list + ")", "k = 'x' OR v NOT IN (" + list + ")"} {
+		c, problems := compileWindow(t, "SELECT * FROM t", predicate)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		if n := c.Window.Values; n != mostValues {
+			t.Errorf("%d values", n)
 		}
 	}
 }
