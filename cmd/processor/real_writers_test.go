@@ -136,6 +136,8 @@ func (w *writing) refused(code *fault.Code, says ...string) {
 // hold expects the same numbers in the topic, as a read_committed consumer sees it, and in the table.
 func (w *writing) hold(want ...int) {
 	w.t.Helper()
+	// A broker answers the end of a transaction before it has written the marker behind it, and readers of what is committed wait for that.
+	w.until("as many records as there are to be", func() bool { return len(w.inTopic()) >= len(want) })
 	if got := w.inTopic(); fmt.Sprint(got) != fmt.Sprint(want) {
 		w.t.Errorf("the topic has %v, want %v", got, want)
 	}
