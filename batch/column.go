@@ -99,6 +99,14 @@ type Columns struct {
 	Pos    Positions // empty, or one entry per row
 }
 
+// Refs appends the columns to dst, for what takes a row by its columns.
+func (c *Columns) Refs(dst []*Column) []*Column {
+	for i := range c.Cols {
+		dst = append(dst, &c.Cols[i])
+	}
+	return dst
+}
+
 // Positions says for each row where it was read (D-1). Split indexes the Splits of the range the rows belong to, or,
 // once state has named it, the store's own list of splits. Offset is the Kafka offset, the byte offset in a file, or the
 // commit of a table; Index tells apart rows of one record, and rows of one commit.

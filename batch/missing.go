@@ -1,5 +1,10 @@
 package batch
 
+import (
+	"iter"
+	"slices"
+)
+
 // Demands reports whether a column or any part of it is declared NOT NULL.
 func (f Field) Demands() bool {
 	if f.NotNull {
@@ -37,4 +42,32 @@ func Missing(f Field, c *Column, i int) string {
 		}
 	}
 	return ""
+}
+
+// AllMissing finds what rows do not have although the fields of their columns demand it, column by column: the row, and the path of the value.
+func AllMissing(fields []Field, rows *Columns) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for c, field := range fields {
+			column := &rows.Cols[c]
+			if !field.Demands() || column.Valid == nil && !field.Type.IsNested() {
+				continue
+			}
+			for i := range rows.Len {
+				if path := Missing(field, column, i); path != "" && !yield(i, path) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Nullable are the fields as those who read a table have to take them: rows from before an edit may have nothing where the definition says
+// NOT NULL now, at any depth (D-35).
+func Nullable(fields []Field) []Field {
+	out := slices.Clone(fields)
+	for i := range out {
+		out[i].NotNull = false
+		out[i].Type.Fields = Nullable(out[i].Type.Fields)
+	}
+	return out
 }

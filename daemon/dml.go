@@ -149,17 +149,9 @@ func (d *dml) compile(a *dialect.Analysis, targets []dialect.Target) (*dialect.C
 
 // whole refuses rows that have nothing where the table demands something, and notes those that come.
 func (d *dml) whole(rows *batch.Columns) error {
-	for c, field := range d.fields {
-		column := &rows.Cols[c]
-		if !field.Demands() || column.Valid == nil && !field.Type.IsNested() {
-			continue
-		}
-		for i := range rows.Len {
-			if path := batch.Missing(field, column, i); path != "" {
-				return fault.New(fault.NullInNotNull, "%s of %s: %s is NOT NULL and would have no value", d.kind, d.table.Display, path).OfColumn(path).
-					WithDetail("in the row %s", fault.Payload(showRow(*rows, i)))
-			}
-		}
+	for row, path := range batch.AllMissing(d.fields, rows) {
+		return fault.New(fault.NullInNotNull, "%s of %s: %s is NOT NULL and would have no value", d.kind, d.table.Display, path).OfColumn(path).
+			WithDetail("in the row %s", fault.Payload(showRow(*rows, row)))
 	}
 	return d.edit.Touch(rows)
 }

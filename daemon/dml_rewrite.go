@@ -66,7 +66,7 @@ func (r *rewriter) run() error {
 	if !r.placed {
 		r.laid = r.dml.laid()
 	}
-	r.relation = &dialect.Relation{Name: r.table.Display, Handle: "_target", Fields: optional(r.fields)}
+	r.relation = &dialect.Relation{Name: r.table.Display, Handle: "_target", Fields: batch.Nullable(r.fields)}
 	if r.placed {
 		r.relation.Hidden = state.Placed()
 	}
@@ -114,16 +114,6 @@ func (r *rewriter) commit(s state.Swap) error {
 	}
 	_, err := r.edit.Swap(r.ctx, s)
 	return err
-}
-
-// optional are fields of which none is NOT NULL: rows of before a column was may have nothing there.
-func optional(fields []batch.Field) []batch.Field {
-	out := slices.Clone(fields)
-	for i := range out {
-		out[i].NotNull = false
-		out[i].Type.Fields = optional(out[i].Type.Fields)
-	}
-	return out
 }
 
 // assignments finds the columns that are set.
@@ -288,26 +278,12 @@ func (r *rewriter) tree() (*replacewhere.Predicate, []replacewhere.Value, error)
 	if len(problems) > 0 {
 		return nil, nil, nil
 	}
-	window := c.Window
-	if window.Constants == nil {
-		return window.Tree, nil, nil
-	}
-	engine, err := r.engine(window.Constants.Unordered)
+	values, shown, err := flow.Resolve(r.ctx, c.Window, r.engine, r.at)
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := engine.Query(r.ctx, window.Constants, nil, r.at)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close()
-	row, err := rows.Next()
-	if err != nil {
-		return nil, nil, err
-	}
-	r.where = window.Resolved(row)
-	row.Cols = row.Cols[:window.Values]
-	return window.Tree, replacewhere.Values(row), nil
+	r.where = shown
+	return c.Window.Tree, values, nil
 }
 
 // open reads a file through the statement's query.

@@ -15,6 +15,7 @@ import (
 	"sluice/plan"
 	"sluice/state"
 	"sluice/syntax"
+	"sluice/timetable"
 )
 
 // Executor runs the statements of a script over the tables of a pipeline: of a running daemon, or of one that is stopped.
@@ -26,7 +27,7 @@ type Executor struct {
 	now      func() time.Time
 	emit     eventlog.Listener
 	refresh  func(context.Context, *syntax.Refresh) (admin.Rows, error)
-	alter    func(context.Context, *syntax.Alter) error // nil: the store alone is altered
+	alter    func(ctx context.Context, t *plan.Table, action string, to *timetable.Timetable) error // nil: the store alone is altered
 	closers  []func() error
 }
 
@@ -35,7 +36,7 @@ func (d *Daemon) Execute(ctx context.Context, s admin.Statement) (admin.Rows, er
 	if err := d.store.Sync(ctx); err != nil { // what a query shows is durable
 		return nil, err
 	}
-	x := &Executor{plan: d.Plan, store: d.store, ordered: d.stream, parallel: d.parallel, now: d.Now, emit: d.emit, refresh: d.refreshSQL, alter: d.AlterSchedule}
+	x := &Executor{plan: d.Plan, store: d.store, ordered: d.stream, parallel: d.parallel, now: d.Now, emit: d.emit, refresh: d.refreshSQL, alter: d.alterSchedule}
 	return x.Execute(ctx, s)
 }
 
@@ -75,7 +76,8 @@ func OpenExecutor(p *plan.Pipeline) (x *Executor, err error) {
 		return x, err
 	}
 	x.closers = append(x.closers, x.store.Close)
-	x.emit = eventlog.NewDurable(p.Name, "", 0, func(record func(uint64) []byte) { err = errors.Join(err, x.store.AppendEvent(record)) }).Listen
+	emit, failed := StoredLog(p.Name, x.store)
+	x.emit, x.closers = emit, append(x.closers, failed)
 	return x, nil
 }
 

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"strings"
 
 	"sluice/admin"
 	"sluice/batch"
 	"sluice/catalog"
 	"sluice/fault"
-	"sluice/plan"
 	"sluice/syntax"
 )
 
@@ -23,17 +21,16 @@ var historyFields = []batch.Field{
 
 // describe lists what made the versions of a table that can still be read, the newest first.
 func (x *Executor) describe(s *syntax.DescribeHistory) (admin.Rows, error) {
-	found, err := targetNamed(x.plan.Tables, nil, catalog.Show(s.Name))
+	t, err := tableNamed(x.plan, catalog.Show(s.Name))
 	if err != nil {
 		return nil, fault.From(err).At(s.Name.Pos)
 	}
-	name := strings.TrimPrefix(found, plan.TargetTable)
 	snapshot := x.store.Snapshot()
 	defer snapshot.Close()
-	if info, err := snapshot.Table(name); err != nil || info == nil {
-		return nil, cmp.Or(err, error(notMade(name).At(s.Name.Pos)))
+	if info, err := snapshot.Table(t.Name); err != nil || info == nil {
+		return nil, cmp.Or(err, error(notMade(t.Name).At(s.Name.Pos)))
 	}
-	history, err := snapshot.History(name)
+	history, err := snapshot.History(t.Name)
 	if err != nil {
 		return nil, fault.From(err).At(s.Name.Pos)
 	}

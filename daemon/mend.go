@@ -92,7 +92,7 @@ func MendStored(p *plan.Pipeline, store *state.Store, m admin.Mending) (n int, e
 	if err := mendable(p, &m, flows, store.Flow); err != nil {
 		return 0, err
 	}
-	log := eventlog.NewDurable(p.Name, "", 0, func(record func(uint64) []byte) { err = errors.Join(err, store.AppendEvent(record)) })
+	emit, failed := StoredLog(p.Name, store)
 	for _, f := range flows {
 		s, failure := store.Flow(f.Name)
 		if failure != nil {
@@ -103,10 +103,17 @@ func MendStored(p *plan.Pipeline, store *state.Store, m admin.Mending) (n int, e
 			return n, failure
 		}
 		if n += some; some > 0 {
-			log.Listen(&eventlog.UserAction{Action: m.Action + " quarantine", Names: []string{f.Name}})
+			emit(&eventlog.UserAction{Action: m.Action + " quarantine", Names: []string{f.Name}})
 		}
 	}
-	return n, err
+	return n, failed()
+}
+
+// StoredLog is the event log in the store of a stopped daemon, and what of it could not be written.
+func StoredLog(pipeline string, store *state.Store) (emit eventlog.Listener, failed func() error) {
+	var err error
+	log := eventlog.NewDurable(pipeline, "", 0, func(record func(uint64) []byte) { err = errors.Join(err, store.AppendEvent(record)) })
+	return log.Listen, func() error { return err }
 }
 
 // Mend does something about records in quarantine, between two batches of the flows they are of, and returns about how many. What is
@@ -162,11 +169,11 @@ func ResetStored(store *state.Store, pipeline, flow string) (generation uint64, 
 	if err := store.Reset(nil, []string{flow}); err != nil {
 		return 0, err
 	}
-	log := eventlog.NewDurable(pipeline, "", 0, func(record func(uint64) []byte) { err = store.AppendEvent(record) })
-	log.Listen(&eventlog.UserAction{Action: "reset checkpoint", Names: []string{flow}})
-	f, failure := store.Flow(flow)
-	if failure != nil {
-		return 0, failure
+	emit, failed := StoredLog(pipeline, store)
+	emit(&eventlog.UserAction{Action: "reset checkpoint", Names: []string{flow}})
+	f, err := store.Flow(flow)
+	if err != nil {
+		return 0, err
 	}
-	return f.Generation(), err
+	return f.Generation(), failed()
 }

@@ -13,11 +13,11 @@ import (
 
 // OverrideOf is the override of the flow into a table with another predicate (PO-01, PO-06).
 func OverrideOf(p *plan.Pipeline, table, predicate string) (admin.Override, error) {
-	found, err := targetNamed(p.Tables, nil, table)
+	t, err := tableNamed(p, table)
 	if err != nil {
 		return admin.Override{}, err
 	}
-	i := slices.IndexFunc(p.Flows, func(f *plan.Flow) bool { return target(f) == found && f.Window != nil })
+	i := slices.IndexFunc(p.Flows, func(f *plan.Flow) bool { return f.Table == t && f.Window != nil })
 	if i < 0 {
 		return admin.Override{}, fault.New(fault.RefreshWhere, "no REPLACE WHERE flow writes the table %s, so there is no predicate to put another one in place of", table)
 	}

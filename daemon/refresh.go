@@ -17,7 +17,7 @@ import (
 func RefreshOf(p *plan.Pipeline, s *syntax.Refresh) (r admin.UpdateRequest, err error) {
 	r.Cause = "USER_ACTION"
 	name := catalog.Show(s.Name)
-	if _, err := targetNamed(p.Tables, nil, name); err != nil {
+	if _, err := tableNamed(p, name); err != nil {
 		return r, fault.From(err).At(s.Name.Pos)
 	}
 	if s.Materialized {

@@ -241,17 +241,12 @@ func (j *job) runOrdered(take, do context.Context, say func(string)) error {
 	return err
 }
 
-// AlterSchedule carries out ALTER STREAMING TABLE ... ADD, ALTER or DROP SCHEDULE (SC-06). It holds until the clause of the definition is
-// another one (D-32).
-func (d *Daemon) AlterSchedule(ctx context.Context, a *syntax.Alter) error {
-	t, to, err := alterationOf(d.Plan, a)
-	if err != nil {
+// alterSchedule gives a table another schedule, or none. It holds until the clause of the definition is another one (D-32).
+func (d *Daemon) alterSchedule(ctx context.Context, t *plan.Table, action string, to *timetable.Timetable) error {
+	if err := d.turns.Alter(t.Name, action, to); err != nil {
 		return err
 	}
-	if err := d.turns.Alter(t.Name, a.Action, to); err != nil {
-		return err
-	}
-	d.emit(&eventlog.UserAction{Action: alterAction(a), Names: []string{t.Display}})
+	d.emit(altered(t, action))
 	select {
 	case d.wake <- struct{}{}:
 	default: // it is about to look
@@ -286,17 +281,17 @@ func (d *Daemon) rejoin(ctx context.Context, t *plan.Table) error {
 	return nil
 }
 
-// alterSchedule runs ALTER, and answers with the schedule in force.
+// alterSchedule runs ALTER STREAMING TABLE ... ADD, ALTER or DROP SCHEDULE (SC-06), and answers with the schedule in force.
 func (x *Executor) alterSchedule(ctx context.Context, a *syntax.Alter) (admin.Rows, error) {
+	t, to, err := alterationOf(x.plan, a)
+	if err != nil {
+		return nil, err
+	}
 	alter := x.alter
 	if alter == nil {
 		alter = x.alterStored
 	}
-	if err := alter(ctx, a); err != nil {
-		return nil, err
-	}
-	t, to, err := alterationOf(x.plan, a)
-	if err != nil {
+	if err := alter(ctx, t, a.Action, to); err != nil {
 		return nil, err
 	}
 	out := &answer{columns: []admin.Column{{Name: "table", Type: "STRING"}, {Name: "schedule", Type: "STRING"}}, row: []any{t.Display, nil}}
@@ -306,32 +301,25 @@ func (x *Executor) alterSchedule(ctx context.Context, a *syntax.Alter) (admin.Ro
 	return out, nil
 }
 
-// alterStored is AlterSchedule on the store of a stopped daemon.
-func (x *Executor) alterStored(_ context.Context, a *syntax.Alter) error {
-	t, to, err := alterationOf(x.plan, a)
-	if err != nil {
-		return err
-	}
+// alterStored is Daemon.alterSchedule on the store of a stopped daemon.
+func (x *Executor) alterStored(_ context.Context, t *plan.Table, action string, to *timetable.Timetable) error {
 	now := x.now()
 	r, _, _, err := readSchedule(x.store, t, now)
 	if err != nil {
 		return err
 	}
-	if r, err = r.Alter(a.Action, to, now); err != nil {
+	if r, err = r.Alter(action, to, now); err != nil {
 		return err
 	}
-	x.emit(&eventlog.UserAction{Action: alterAction(a), Names: []string{t.Display}})
+	x.emit(altered(t, action))
 	return keepSchedule(x.store, t.Name, r)
 }
 
 // alterationOf checks an ALTER: the table, and the schedule that it is to have, nil for none.
 func alterationOf(p *plan.Pipeline, a *syntax.Alter) (t *plan.Table, to *timetable.Timetable, err error) {
-	found, err := targetNamed(p.Tables, nil, catalog.Show(a.Name))
-	if err != nil {
+	if t, err = tableNamed(p, catalog.Show(a.Name)); err != nil {
 		return nil, nil, err
 	}
-	i := slices.IndexFunc(p.Tables, func(t *plan.Table) bool { return plan.TargetTable+t.Name == found })
-	t = p.Tables[i]
 	if a.Materialized {
 		return nil, nil, fault.New(fault.TableNotFound, "%s is a streaming table", t.Display).At(a.Name.Pos).WithHint("write ALTER STREAMING TABLE %s", t.Display)
 	}
@@ -347,8 +335,8 @@ func alterationOf(p *plan.Pipeline, a *syntax.Alter) (t *plan.Table, to *timetab
 	return t, to, nil
 }
 
-func alterAction(a *syntax.Alter) string {
-	return strings.ToLower(a.Action) + " schedule"
+func altered(t *plan.Table, action string) *eventlog.UserAction {
+	return &eventlog.UserAction{Action: strings.ToLower(action) + " schedule", Names: []string{t.Display}}
 }
 
 // StoredSchedule is how the schedule of a table stands in the store of a stopped daemon, nil without one.

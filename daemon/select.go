@@ -94,6 +94,15 @@ func targetNamed(tables []*plan.Table, sinks []*plan.Sink, name string) (string,
 	return "", fault.New(fault.TableNotFound, "%q may be %s", name, strings.Join(found, " or ")).WithHint("write the table's whole name")
 }
 
+// tableNamed is the table that a name means, as targetNamed has it.
+func tableNamed(p *plan.Pipeline, name string) (*plan.Table, error) {
+	found, err := targetNamed(p.Tables, nil, name)
+	if err != nil {
+		return nil, err
+	}
+	return p.Tables[slices.IndexFunc(p.Tables, func(t *plan.Table) bool { return plan.TargetTable+t.Name == found })], nil
+}
+
 // excluded are the flows into tables and sinks that are not selected.
 func (s Selection) excluded(p *plan.Pipeline) map[string]bool {
 	if s.All || s.Refresh == nil && s.FullRefresh == nil {

@@ -158,11 +158,10 @@ func Adopt(ctx context.Context, p *plan.Pipeline, store *state.Store, f *plan.Fl
 		return err
 	}
 	last := batch.ID{Pipeline: p.Name, Flow: f.Name, Store: sent.Store, Epoch: sent.Epoch, Generation: sent.Generation, Number: max(sent.Next, 1) - 1}
-	var refused error
-	log := eventlog.NewDurable(p.Name, "", 0, func(record func(uint64) []byte) { refused = store.AppendEvent(record) })
-	log.Listen(&eventlog.UserAction{Action: "adopt sink", Names: []string{f.Sink.Name, f.Name}})
-	if refused != nil {
-		return refused
+	emit, failed := StoredLog(p.Name, store)
+	emit(&eventlog.UserAction{Action: "adopt sink", Names: []string{f.Sink.Name, f.Name}})
+	if err := failed(); err != nil {
+		return err
 	}
 	return withSink(p, f, func(s sink.Sink) error {
 		keeper, ok := s.(sink.Keeper)

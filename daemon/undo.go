@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"sluice/admin"
@@ -21,10 +20,9 @@ func (d *Daemon) Undo(ctx context.Context, u admin.Undo) (admin.Undone, error) {
 
 // UndoStored is Undo in the store of a stopped daemon.
 func UndoStored(ctx context.Context, p *plan.Pipeline, store *state.Store, u admin.Undo) (out admin.Undone, err error) {
-	var unwritten error
-	log := eventlog.NewDurable(p.Name, "", 0, func(record func(uint64) []byte) { unwritten = errors.Join(unwritten, store.AppendEvent(record)) })
-	out, err = undo(ctx, p, store, u, time.Now(), log.Listen)
-	return out, errors.Join(err, unwritten)
+	emit, failed := StoredLog(p.Name, store)
+	out, err = undo(ctx, p, store, u, time.Now(), emit)
+	return out, errors.Join(err, failed())
 }
 
 // notMade is the error that a declared table is not in the store.
@@ -33,11 +31,11 @@ func notMade(table string) *fault.Error {
 }
 
 func undo(ctx context.Context, p *plan.Pipeline, store *state.Store, u admin.Undo, at time.Time, emit eventlog.Listener) (out admin.Undone, err error) {
-	found, err := targetNamed(p.Tables, nil, u.Table)
+	t, err := tableNamed(p, u.Table)
 	if err != nil {
 		return out, err
 	}
-	out.Table = strings.TrimPrefix(found, plan.TargetTable)
+	out.Table = t.Name
 	table, err := store.OpenTable(out.Table)
 	if err != nil {
 		return out, err
@@ -45,12 +43,11 @@ func undo(ctx context.Context, p *plan.Pipeline, store *state.Store, u admin.Und
 	if table == nil {
 		return out, notMade(out.Table)
 	}
-	before := table.Version()
 	done, err := table.Undo(ctx, *u.Version, at.UTC().Truncate(time.Microsecond), "")
 	if err != nil {
 		return out, err
 	}
-	out.Version, out.RowsRemoved, out.RowsAdded, out.Unchanged = done.Version, done.RowsRemoved, done.RowsAdded, done.Files == 0 && done.Version == before
+	out.Version, out.RowsRemoved, out.RowsAdded, out.Unchanged = done.Version, done.RowsRemoved, done.RowsAdded, done.RowsRemoved+done.RowsAdded == 0
 	if !out.Unchanged {
 		emit(&eventlog.UserAction{Action: "undo", Names: []string{fmt.Sprintf("%s to version %d, as version %d", u.Table, *u.Version, out.Version)}})
 	}

@@ -69,10 +69,7 @@ func (h *Hasher) Seed() uint64 { return h.seed }
 
 // Add adds rows to s.
 func (h *Hasher) Add(s *Sum, rows *batch.Columns) {
-	h.cols = h.cols[:0]
-	for i := range rows.Cols {
-		h.cols = append(h.cols, &rows.Cols[i])
-	}
+	h.cols = rows.Refs(h.cols[:0])
 	for i := range rows.Len {
 		*s = s.Plus(h.hash(h.cols, i))
 	}

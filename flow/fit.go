@@ -60,16 +60,8 @@ func (f *Flow) unknownSequences(w *work, unfit map[int32]*fault.Error) {
 }
 
 func (f *Flow) missingValues(w *work, unfit map[int32]*fault.Error) {
-	for c, field := range f.plan.Table.Fields {
-		column := &w.result.Rows.Cols[c]
-		if !field.Demands() || column.Valid == nil && !field.Type.IsNested() {
-			continue
-		}
-		for i := range column.Len {
-			if path := batch.Missing(field, column, i); path != "" {
-				unfit[int32(i)] = fault.New(fault.NullInNotNull, "flow %s: %s is NOT NULL in table %s and has no value", f.plan.Name, path, f.plan.Table.Display).OfColumn(path).
-					WithHint("add an expectation that drops such rows, or %s", f.dropMalformed())
-			}
-		}
+	for row, path := range batch.AllMissing(f.plan.Table.Fields, &w.result.Rows) {
+		unfit[int32(row)] = fault.New(fault.NullInNotNull, "flow %s: %s is NOT NULL in table %s and has no value", f.plan.Name, path, f.plan.Table.Display).OfColumn(path).
+			WithHint("add an expectation that drops such rows, or %s", f.dropMalformed())
 	}
 }

@@ -85,23 +85,31 @@ func (u *Update) Run(ctx context.Context) error {
 }
 
 // resolve computes the constants of the predicate: the same ones decide about the files, about new rows and about old ones.
-func (w *updating) resolve() error {
-	window := w.Window.Query.Window
+func (w *updating) resolve() (err error) {
+	w.values, w.resolved, err = Resolve(w.ctx, w.Window.Query.Window, w.Engine, w.at)
+	return err
+}
+
+// Resolve computes the constants of a predicate at a time, and shows the predicate with them.
+func Resolve(ctx context.Context, window *dialect.Window, engine func(ordered bool) (*eval.Engine, error), at time.Time) (values []replacewhere.Value, shown string, err error) {
 	var row batch.Columns
-	if window.Constants != nil {
-		rows, err := w.query(window.Constants, nil)
+	if c := window.Constants; c != nil {
+		e, err := engine(c.Unordered)
 		if err != nil {
-			return err
+			return nil, "", err
+		}
+		rows, err := e.Query(ctx, c, nil, at)
+		if err != nil {
+			return nil, "", err
 		}
 		defer rows.Close()
 		if row, err = rows.Next(); err != nil {
-			return err
+			return nil, "", err
 		}
 	}
 	constants := row
 	constants.Cols = constants.Cols[:window.Values]
-	w.values, w.resolved = replacewhere.Values(constants), window.Resolved(row)
-	return nil
+	return replacewhere.Values(constants), window.Resolved(row), nil
 }
 
 func (w *updating) query(c *dialect.Compiled, inputs []eval.Input) (*eval.Rows, error) {
@@ -335,17 +343,9 @@ func (r *windowRows) outsider(rows *batch.Columns, inside []int32) {
 
 // whole refuses an update with a row that has nothing where the table demands something: it fails whole (D-15).
 func (r *windowRows) whole(rows *batch.Columns) error {
-	for c, field := range r.Plan.Table.Fields {
-		column := &rows.Cols[c]
-		if !field.Demands() || column.Valid == nil && !field.Type.IsNested() {
-			continue
-		}
-		for i := range rows.Len {
-			if path := batch.Missing(field, column, i); path != "" {
-				return fault.New(fault.NullInNotNull, "flow %s: %s is NOT NULL in table %s and has no value", r.Plan.Name, path, r.Plan.Table.Display).OfColumn(path).
-					WithDetail("in the row %s", fault.Payload(r.Show(*rows, i))).WithHint("leave such rows out with WHERE, or give them a value with coalesce")
-			}
-		}
+	for row, path := range batch.AllMissing(r.Plan.Table.Fields, rows) {
+		return fault.New(fault.NullInNotNull, "flow %s: %s is NOT NULL in table %s and has no value", r.Plan.Name, path, r.Plan.Table.Display).OfColumn(path).
+			WithDetail("in the row %s", fault.Payload(r.Show(*rows, row))).WithHint("leave such rows out with WHERE, or give them a value with coalesce")
 	}
 	return nil
 }

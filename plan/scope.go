@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 
 	"sluice/batch"
 	"sluice/catalog"
@@ -60,7 +59,7 @@ func (p *planner) newScope(f *catalog.Flow) (*scope, bool) {
 			s.relations[read.Ref] = byTable[read.Table]
 		default:
 			t := p.tables[read.Table]
-			r := &dialect.Relation{Name: t.Display, Handle: fmt.Sprintf("lookup_%d", len(s.lookups)+1), Fields: nullable(t.Fields)}
+			r := &dialect.Relation{Name: t.Display, Handle: fmt.Sprintf("lookup_%d", len(s.lookups)+1), Fields: batch.Nullable(t.Fields)}
 			s.relations[read.Ref], byTable[read.Table], s.lookups[r] = r, r, t.Table
 		}
 	}
@@ -75,7 +74,7 @@ func (p *planner) source(s *scope, read *catalog.Read, handle string) *dialect.R
 	switch {
 	case read.Table != nil:
 		t := p.tables[read.Table]
-		r.Fields = nullable(t.Fields)
+		r.Fields = batch.Nullable(t.Fields)
 		if read.Feed {
 			t.Feed = true
 			r.Fields = append(append([]batch.Field(nil), r.Fields...), changeFields...)
@@ -98,17 +97,6 @@ func (p *planner) source(s *scope, read *catalog.Read, handle string) *dialect.R
 		}
 	}
 	return r
-}
-
-// nullable are columns of a table as those who read it have to take them: rows from before an edit may have nothing where the
-// definition says NOT NULL now, at any depth (D-35).
-func nullable(fields []batch.Field) []batch.Field {
-	out := slices.Clone(fields)
-	for i := range out {
-		out[i].NotNull = false
-		out[i].Type.Fields = nullable(out[i].Type.Fields)
-	}
-	return out
 }
 
 const metadata = "_metadata"

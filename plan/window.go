@@ -45,7 +45,7 @@ func (w *Window) Override(predicate string) (*Window, fault.List) {
 // Kept gives the rows of the table itself, every column that it has, and as the one check of each whether it lies in the window. fields are
 // those of the stored table: its columns as they are declared, then those that left the definition.
 func (w *Window) Kept(fields []batch.Field) (*dialect.Compiled, error) {
-	a, problems := dialect.AllOf(&dialect.Relation{Name: w.table.Display, Handle: "kept", Fields: nullable(fields)}, dialect.Options{Zone: w.zone})
+	a, problems := dialect.AllOf(&dialect.Relation{Name: w.table.Display, Handle: "kept", Fields: batch.Nullable(fields)}, dialect.Options{Zone: w.zone})
 	if len(problems) > 0 {
 		return nil, problems.Err()
 	}

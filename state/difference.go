@@ -81,10 +81,7 @@ func (d *differing) each(files []*tableFile, f func(hi, lo uint64, row int) erro
 		if err != nil || rows.Len == 0 {
 			return err
 		}
-		d.cols = d.cols[:0]
-		for i := range rows.Cols {
-			d.cols = append(d.cols, &rows.Cols[i])
-		}
+		d.cols = rows.Refs(d.cols[:0])
 		for i := range rows.Len {
 			d.row = batch.AppendExact(d.row[:0], d.cols, i)
 			hash := digest.Of(d.row)

@@ -95,10 +95,7 @@ func (c *changeSet) keyEnd() error {
 // flush writes what has been collected.
 func (c *changeSet) flush() error {
 	cols := c.rows.columns()
-	set := rowSet{version: c.version, change: c.change, keys: &c.keys, sequence: &c.floors, places: &c.places}
-	for i := range cols.Cols {
-		set.cols = append(set.cols, &cols.Cols[i])
-	}
+	set := rowSet{version: c.version, cols: cols.Refs(nil), change: c.change, keys: &c.keys, sequence: &c.floors, places: &c.places}
 	err := set.cut(len(c.change), func(from, to int) error {
 		c.scratch = appendChunk(c.scratch[:0], &set, from, to)
 		if err := c.emit(c.ordinal, c.scratch); err != nil {

@@ -111,9 +111,7 @@ func (w *swapping) all(ctx context.Context) error {
 
 // abandon deletes what was written.
 func (w *swapping) abandon() {
-	for _, f := range w.added {
-		w.t.store.files.remove(f.id)
-	}
+	w.t.store.files.removeAll(w.added)
 }
 
 // write writes files of some rows: none has rows of two groups, and none of the rows that stay reaches over a file of those that come.
@@ -169,9 +167,7 @@ func (w *swapping) settleGroups() {
 			continue
 		}
 		w.s.Unchanged += g.computed
-		for _, f := range g.written {
-			w.t.store.files.remove(f.id)
-		}
+		w.t.store.files.removeAll(g.written)
 		w.added = slices.DeleteFunc(w.added, func(f *tableFile) bool { return slices.Contains(g.written, f) })
 	}
 }
@@ -186,10 +182,7 @@ type summing struct {
 }
 
 func (s *summing) add(rows *batch.Columns) {
-	s.cols = s.cols[:0]
-	for i := range rows.Cols {
-		s.cols = append(s.cols, &rows.Cols[i])
-	}
+	s.cols = rows.Refs(s.cols[:0])
 	enc := newRowEncoder(s.version, s.cols)
 	for i := range rows.Len {
 		s.row = enc.append(s.row[:0], i)

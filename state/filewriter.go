@@ -95,9 +95,7 @@ func (w *fileWriter) coded(err error) error {
 
 // abandon deletes what was written.
 func (w *fileWriter) abandon() {
-	for _, f := range w.written {
-		w.t.store.files.remove(f.id)
-	}
+	w.t.store.files.removeAll(w.written)
 	w.written = nil
 }
 

@@ -113,6 +113,13 @@ func (d *folder) remove(f FileID) {
 	}
 }
 
+// removeAll deletes files that no commit names.
+func (d *folder) removeAll(files []*tableFile) {
+	for _, f := range files {
+		d.remove(f.id)
+	}
+}
+
 // settle makes written files durable under their names, and returns their sizes.
 func (d *folder) settle(files []*tableFile) error {
 	for _, f := range files {

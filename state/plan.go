@@ -63,10 +63,7 @@ func (f *Flow) writePlan(b *PlannedBatch) error {
 	b.Number, b.Tried = f.progress.next, []uint64{f.store.identity.Epoch}
 	h := planHeader{Number: b.Number, Tried: b.Tried, Time: micros(b.Time), Splits: recordSplits(b.Range.Splits), Counters: b.Counters, Complete: b.Complete,
 		Fields: recordFields(b.Rows.Fields), Rows: b.Rows.Len, Change: b.Change != nil, Keys: b.Keys.Len() > 0, Sequence: b.Sequence.Len() > 0}
-	set := rowSet{change: b.Change, keys: &b.Keys, sequence: &b.Sequence}
-	for i := range b.Rows.Cols {
-		set.cols = append(set.cols, &b.Rows.Cols[i])
-	}
+	set := rowSet{cols: b.Rows.Refs(nil), change: b.Change, keys: &b.Keys, sequence: &b.Sequence}
 	_ = set.cut(b.Rows.Len, func(from, to int) error {
 		h.Chunks++
 		must(w.Set(planKey(f.record.ID, h.Chunks), appendChunk(nil, &set, from, to), nil))

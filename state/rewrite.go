@@ -37,9 +37,7 @@ func (t *Table) rewrite(ctx context.Context, s *Swap) (version int64, err error)
 		return t.version.version, nil
 	}
 	if err := t.commitRewrite(s, removed, added, r.digest); err != nil {
-		for _, f := range added {
-			t.store.files.remove(f.id)
-		}
+		t.store.files.removeAll(added)
 		return 0, err
 	}
 	return t.version.version, nil
@@ -89,9 +87,7 @@ func (r *rewriting) write(ctx context.Context, rows []Rows) (added []*tableFile,
 			return r.placed(schema, &piece, w.fields)
 		}
 		if err := w.write(ctx); err != nil {
-			for _, f := range added {
-				r.t.store.files.remove(f.id)
-			}
+			r.t.store.files.removeAll(added)
 			return nil, err
 		}
 		added = append(added, w.written...)
@@ -100,9 +96,7 @@ func (r *rewriting) write(ctx context.Context, rows []Rows) (added []*tableFile,
 		return nil, nil
 	}
 	if err := r.t.store.files.settle(added); err != nil {
-		for _, f := range added {
-			r.t.store.files.remove(f.id)
-		}
+		r.t.store.files.removeAll(added)
 		return nil, r.t.store.failed(err)
 	}
 	return added, nil

@@ -229,10 +229,7 @@ func (c *copier) copyFiles() (err error) {
 		if err != nil || rows.Len == 0 {
 			return err
 		}
-		cols = cols[:0]
-		for i := range rows.Cols {
-			cols = append(cols, &rows.Cols[i])
-		}
+		cols = rows.Refs(cols[:0])
 		from := int(min(before, int64(rows.Len)))
 		before -= int64(from)
 		for i := from; i < rows.Len; i++ {

@@ -159,8 +159,4 @@ func (u *undoing) name(ctx context.Context) error {
 	return nil
 }
 
-func (u *undoing) abandon() {
-	for _, f := range u.added {
-		u.t.store.files.remove(f.id)
-	}
-}
+func (u *undoing) abandon() { u.t.store.files.removeAll(u.added) }

@@ -17,7 +17,6 @@ import (
 	"sluice/daemon"
 	"sluice/eventlog"
 	"sluice/fault"
-	"sluice/syntax"
 )
 
 // timed is a pipeline whose daemon runs in this process, by a clock of its own.
@@ -143,11 +142,11 @@ func (s *timed) schedule(table string) *admin.Schedule {
 
 func (s *timed) alter(sql string) error {
 	s.t.Helper()
-	statements, problems := syntax.ParseFile("", sql)
-	if len(problems) > 0 {
-		s.t.Fatal(problems)
+	rows, err := s.d.Execute(s.t.Context(), admin.Statement{Text: sql})
+	if err == nil {
+		err = rows.Close()
 	}
-	return s.d.AlterSchedule(s.t.Context(), statements[0].(*syntax.Alter))
+	return err
 }
 
 const timedTables = `CREATE STREAMING TABLE raw AS SELECT a FROM STREAM read_files('in/*.json', format => 'json', schema => 'a INT');

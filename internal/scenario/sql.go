@@ -10,7 +10,6 @@ import (
 	"sluice/admin"
 	"sluice/daemon"
 	"sluice/eval"
-	"sluice/eventlog"
 	"sluice/syntax"
 )
 
@@ -41,14 +40,14 @@ func (w *world) statement(ctx context.Context, s admin.Statement) (text string, 
 	if err != nil {
 		return "", err
 	}
-	log := eventlog.NewDurable(w.plan.Name, "", 0, func(record func(uint64) []byte) { err = errors.Join(err, store.AppendEvent(record)) })
-	x := daemon.NewExecutor(w.plan, store, w.engine, func() (*eval.Engine, error) { return w.engine, nil }, w.options().Now, log.Listen)
+	emit, unwritten := daemon.StoredLog(w.plan.Name, store)
+	x := daemon.NewExecutor(w.plan, store, w.engine, func() (*eval.Engine, error) { return w.engine, nil }, w.options().Now, emit)
 	text, failure := w.answered(ctx, func() (admin.Rows, error) { return x.Execute(ctx, s) })
 	left := w.disk
 	if w.variant.is("stop", "crash") {
 		left = w.crashed()
 	}
-	err = errors.Join(err, failure, store.Close())
+	err = errors.Join(unwritten(), failure, store.Close())
 	w.disk = left
 	return text, err
 }

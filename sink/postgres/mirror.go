@@ -14,10 +14,7 @@ import (
 // planMirror makes the table hold the rows that the feed's table has, each as often (D-28): of every row the difference that the batch makes
 // goes into the temporary table, then as many equal rows are deleted, and as many inserted.
 func (s *Sink) planMirror(rows *sink.Rows) (*work, error) {
-	cols := make([]*batch.Column, len(rows.Columns.Cols))
-	for i := range cols {
-		cols[i] = &rows.Columns.Cols[i]
-	}
+	cols := rows.Columns.Refs(nil)
 	s.keys.Offsets, s.keys.Bytes = append(s.keys.Offsets[:0], 0), s.keys.Bytes[:0]
 	for i := range rows.Columns.Len {
 		s.keys.Bytes = batch.AppendExact(s.keys.Bytes, cols, i)
